@@ -19,11 +19,11 @@
 namespace tunnelcc
 {
 
-/// What a connection is to the flows that use it.
+/// The role of a connection for the flows that use it.
 enum class LegRole : uint8_t
 {
     APP,     //!< from the client's application to the server's, or to the first relay
-    CARRIER, //!< of a tunnel
+    CARRIER, //!< a tunnel's own connection
     TARGET   //!< from the last relay to the server's application
 };
 
@@ -31,7 +31,7 @@ enum class LegRole : uint8_t
 template <class Endpoint>
 using LegEnds = PerEnd<std::unique_ptr<Endpoint>>;
 
-/// One connection: TCP's, but for carriers that have a protocol of their own.
+/// One connection, of TCP or of a carrier's own protocol.
 struct Leg
 {
     LegRole role;
@@ -44,13 +44,13 @@ struct Leg
                  LegEnds<QuicConnection>>
         ends;
 
-    /// The ends of what is a TCP connection.
+    /// The ends of a TCP connection. \pre it is one
     const LegEnds<TcpEndpoint>& Tcp() const
     {
         return std::get<LegEnds<TcpEndpoint>>(ends);
     }
 
-    /// The ends of what is a QUIC connection.
+    /// The ends of a QUIC connection. \pre it is one
     const LegEnds<QuicConnection>& Quic() const
     {
         return std::get<LegEnds<QuicConnection>>(ends);

@@ -43,7 +43,7 @@ struct Machine
     Cores cores;
 };
 
-/// What runs on a machine, perhaps beside another host.
+/// A host: the programs that run on a machine, which may have other hosts, too.
 struct Host
 {
     Host(Machine& machine, const HostSpec& spec)

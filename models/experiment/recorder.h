@@ -21,7 +21,7 @@
 namespace tunnelcc
 {
 
-/// Told of progress: simulated time so far, s. \returns false to stop the run
+/// Called with the simulated time so far, s. \returns false to stop the run
 using ProgressCallback = std::function<bool(double)>;
 
 /// Samples a world at fixed times, ends the run, and fills in the result.

@@ -30,7 +30,7 @@
 namespace tunnelcc
 {
 
-/// A network of hosts, and what runs on them: flows, and the tunnels they go through.
+/// A network of hosts, with the flows and the tunnels that run on them.
 class World
 {
   public:
@@ -45,7 +45,7 @@ class World
         std::vector<std::unique_ptr<RelaySide>> sides;
     };
 
-    /// A tunnel's connection across one hop, and what is under way in it.
+    /// A tunnel's connection across one hop, and the contents of what it carries.
     struct Carrier
     {
         Leg* leg{nullptr};
@@ -144,7 +144,7 @@ class World
     }
 
   private:
-    /// What a leg is made of.
+    /// What is needed to make a leg.
     struct LegParts
     {
         LegRole role;

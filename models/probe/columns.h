@@ -19,7 +19,7 @@
 namespace tunnelcc
 {
 
-/// What a measurement is: a row of a table, and what the struct of the table is of.
+/// The description of a measurement: a row of a table, with the kind of the table's struct.
 struct MeasurementInfo
 {
     std::string name;
@@ -46,14 +46,14 @@ struct TextColumn
     std::vector<std::string> values;
 };
 
-/// A result. What nothing in the run has is left out.
+/// A result as arrays. Measurements that nothing in the run has are left out.
 struct Columns
 {
     std::vector<Column> numbers;
     std::vector<TextColumn> texts;
     std::vector<std::vector<uint32_t>> flowLegs; //!< FlowResult::legs of each flow
-    /// Of each flow and stream on a shared carrier (FlowResult::channels), the members of
-    /// LimitTimes.
+    /// The members of LimitTimes, for each flow and each of its streams on shared carriers
+    /// (FlowResult::channels).
     std::vector<std::vector<std::vector<double>>> flowChannels;
     std::vector<uint32_t> packetTunnels; //!< the tunnels that carry packets
 };

@@ -14,7 +14,7 @@
 namespace tunnelcc
 {
 
-/// What the probes of all protocols do alike.
+/// What the probes of all protocols have in common.
 template <class Endpoint>
 class EndpointProbe : public LegProbe
 {
@@ -34,7 +34,7 @@ class EndpointProbe : public LegProbe
     }
 
   protected:
-    /// Sample what flows. \param interval as for Sample() \param wire IP bytes sent so far
+    /// Sample the rates. \param interval as for Sample() \param wire IP bytes sent so far
     void SampleFlow(double interval, uint64_t wire)
     {
         const uint64_t read = m_receiver.GetReceiver().TotalRead();
@@ -45,8 +45,8 @@ class EndpointProbe : public LegProbe
         m_lastWire = wire;
     }
 
-    /// Sample the smoothed RTT of a protocol that tells when a connection is over: from then on it
-    /// would only stand still. \param smoothed ns
+    /// Sample the smoothed RTT, if the connection is not over: then it no longer changes.
+    /// \param smoothed ns
     void SampleRtt(int64_t smoothed)
     {
         const bool isOver = m_sender.FinishedTime() >= 0;
@@ -59,7 +59,7 @@ class EndpointProbe : public LegProbe
         m_result.srtt.push_back(rtt > 0 ? rtt : std::numeric_limits<double>::quiet_NaN());
     }
 
-    /// Fill in what was delivered, and what limited it.
+    /// Fill in the bytes delivered, and how long each limit held.
     void FinishFlow(int64_t now)
     {
         m_result.limits = TimesBetween(m_limitsAtStart, m_sender.Limits().Until(now));
@@ -72,7 +72,7 @@ class EndpointProbe : public LegProbe
     const Endpoint& m_sender;
     const Endpoint& m_receiver;
     LegResult& m_result;
-    Counters m_atStart; //!< of the sender, when measuring began
+    Counters m_atStart; //!< the sender's counters when measuring began
 
   private:
     SendLimits::Times m_limitsAtStart{};

@@ -372,8 +372,8 @@ struct FlowResult
     }
 };
 
-/// One direction of a link. Counts of packets are of those offered in the measured part of the run,
-/// so that none was lost that was not offered.
+/// One direction of a link. Counts are of packets that were offered in the measured part of the
+/// run: a packet that is lost or delivered in it, but was offered before, does not count.
 struct LinkResult
 {
     uint64_t packets{0};
@@ -445,8 +445,8 @@ struct LinkResult
     }
 };
 
-/// One source of cross traffic: what was sent in the measured part of the run, and what of that
-/// arrived.
+/// One source of cross traffic: the datagrams sent in the measured part of the run, and those of
+/// them that arrived.
 struct DatagramResult
 {
     uint64_t sent{0};

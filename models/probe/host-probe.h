@@ -23,7 +23,7 @@ class HostProbe
     {
     }
 
-    /// The warm-up is over.
+    /// The warm-up is over: totals count from now on.
     void StartMeasuring(int64_t now)
     {
         m_start = now;

@@ -24,7 +24,7 @@ class LegProbe
   public:
     virtual ~LegProbe() = default;
 
-    /// The warm-up is over.
+    /// The warm-up is over: totals count from now on.
     virtual void StartMeasuring(int64_t now) = 0;
 
     /// Append one value to each series. \param interval time since the last sample, s
@@ -38,7 +38,7 @@ class LegProbe
 LimitTimes TimesBetween(const SendLimits::Times& start, const SendLimits::Times& end);
 
 /**
- * Make what samples a connection.
+ * Make the probe of a connection.
  * \param sender end that sends the data
  * \param receiver the other end
  * \param result where series and counts go; must outlive the probe. If it has a place for the state

@@ -28,7 +28,7 @@ class LinkProbe
     {
     }
 
-    /// The warm-up is over.
+    /// The warm-up is over: totals count from now on.
     void StartMeasuring(int64_t now)
     {
         m_servedAtStart = m_link.ServedBytes(now); // what has left by now does not count

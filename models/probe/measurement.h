@@ -9,7 +9,7 @@
 namespace tunnelcc
 {
 
-/// The part of a run that a total is of. It means nothing for a series.
+/// The part of a run that a total covers. It has no meaning for a series.
 enum class Span
 {
     MEASURED,  //!< after the warm-up
@@ -17,7 +17,7 @@ enum class Span
     MOMENT,    //!< it is no count, but a time since the start
 };
 
-/// A row of a table of measurements: what a member of a struct of results is.
+/// A row of a table of measurements: the description of a member of a struct of results.
 template <class T, class Member>
 struct Measurement
 {

@@ -27,7 +27,7 @@ class PacketTunnelProbe
     {
     }
 
-    /// The warm-up is over.
+    /// The warm-up is over: totals count from now on.
     void StartMeasuring()
     {
         m_deviceAtStart = m_device.Counters();

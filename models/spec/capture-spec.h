@@ -19,35 +19,37 @@
 namespace tunnelcc
 {
 
-/// Where packets are captured: at a link, as they come to its queues, or at a host, as they leave
-/// it and arrive.
+/// Where packets are captured: at a link, where they arrive at its queues, or at a host, where they
+/// leave or arrive.
 struct CapturePlaceSpec
 {
     std::string name;
-    std::optional<uint32_t> link; //!< number of it in the experiment's list
-    std::optional<uint32_t> host; //!< likewise
+    std::optional<uint32_t> link; //!< the link, by its number in the experiment's list
+    std::optional<uint32_t> host; //!< the host, by its number in the experiment's list
 
     TUNNELCC_FIELDS(name, link, host)
 };
 
-/// What a layer of a packet tunnel puts around a packet.
+/// A layer of a packet tunnel, as a capture shows it.
 struct CaptureLayerSpec
 {
     std::string layer;   //!< its name in the catalogue
     uint32_t header{0};  //!< bytes before the packet
-    bool isPlain{false}; //!< what is inside can be read
+    bool isPlain{false}; //!< the packet inside is not encrypted
 
     TUNNELCC_FIELDS(layer, header, isPlain)
 };
 
-/// How what a tunnel sends looks on the wire.
+/// What a capture needs to know of a tunnel to write its packets.
 struct CaptureTunnelSpec
 {
     std::string name;
-    uint16_t port{0};                     //!< that its server listens at
-    std::vector<CaptureLayerSpec> layers; //!< of packets, innermost first, without UDP and IP
-    bool hasUdp{true};                    //!< else IP protocol 50
-    bool splits{false}; //!< what does not fit leaves in datagrams of their own, not in fragments
+    uint16_t port{0}; //!< port at which its server listens
+    std::vector<CaptureLayerSpec>
+        layers;        //!< layers of a packet, innermost first, without UDP and IP
+    bool hasUdp{true}; //!< datagrams have UDP headers; else they are of IP protocol 50 (ESP)
+    bool splits{
+        false}; //!< a packet that does not fit leaves in several datagrams, not in fragments
 
     bool hasSmux{false}; //!< streams share a carrier by smux
 
@@ -57,11 +59,11 @@ struct CaptureTunnelSpec
 /// A capture.
 struct CaptureSpec
 {
-    std::string file;           //!< for packets
+    std::string file;           //!< file for the packets
     std::string qlog;           //!< directory for logs of QUIC connections; empty: there are none
-    std::string program;        //!< that writes the file, with its version
-    uint32_t snap{0};           //!< most bytes of a packet; 0: its headers
-    uint64_t limit{UINT64_MAX}; //!< of the file
+    std::string program;        //!< name and version of the program, for the file
+    uint32_t snap{0};           //!< most bytes stored of a packet; 0: its headers
+    uint64_t limit{UINT64_MAX}; //!< most bytes of the file
     std::vector<CapturePlaceSpec> places;
     std::vector<CaptureTunnelSpec> tunnels; //!< as many as the experiment has
 

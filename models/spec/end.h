@@ -35,7 +35,7 @@ Other(End end)
     return end == End::CLIENT ? End::SERVER : End::CLIENT;
 }
 
-/// Something that there is once for each end, or for what each end sends.
+/// Two values, one for each end, or for what each end sends.
 template <typename T>
 struct PerEnd
 {

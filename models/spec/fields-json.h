@@ -127,7 +127,7 @@ ToJson(const std::optional<T>& value)
     return value ? ToJson(*value) : Json();
 }
 
-/// Tell of a value that is not what it should be. \param where the path of its key
+/// Refuse a value of the wrong kind. \param where the path of its key
 [[noreturn]] inline void
 RefuseJson(const Json& json, const std::string& where, const std::string& expected)
 {
@@ -137,7 +137,7 @@ RefuseJson(const Json& json, const std::string& where, const std::string& expect
     Refuse((where.empty() ? "specification" : where) + ": expected " + expected + ", got " + text);
 }
 
-/// Tell of a name that is not among those that are known.
+/// Refuse an unknown name.
 template <class Names>
 [[noreturn]] void
 RefuseName(const Json& json, const std::string& where, std::string before, const Names& names)

@@ -44,7 +44,7 @@ concept HasFields = requires(T object) {
 template <class T>
 concept HasKind = requires { std::string_view(T::KIND); };
 
-/// What the values of an enumeration are called, in order.
+/// The names of an enumeration's values, in order.
 template <class Enum>
 inline constexpr std::array<std::string_view, 0> ENUM_NAMES{};
 

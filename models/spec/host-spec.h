@@ -20,7 +20,8 @@ struct HostSpec
     double speed{0};       //!< relative to the host on which costs were measured
     int64_t switchCost{0}; //!< CPU time of a core's change to another thread
     uint64_t tcpMemory{0}; //!< most bytes that all sockets hold together (tcp_mem[2]); 0: unlimited
-    uint64_t tcpReserve{0}; //!< bytes that a socket keeps of what it released, still counted
+    uint64_t tcpReserve{
+        0}; //!< bytes that a socket keeps after it has released them; they still count
 
     TUNNELCC_FIELDS(machine, cores, speed, switchCost, tcpMemory, tcpReserve)
 };

@@ -20,7 +20,7 @@
 namespace tunnelcc
 {
 
-/// Which kcp-go, by the year from which it behaved so: see KcpBehaviour.
+/// The generation of kcp-go, named by the year in which it began to behave so: see KcpBehaviour.
 enum class KcpGeneration : uint8_t
 {
     OF_2017,
@@ -36,16 +36,15 @@ inline constexpr auto ENUM_NAMES<KcpGeneration> =
 struct KcpSpec
 {
     KcpGeneration generation{};
-    uint32_t room{0};    //!< of the segments in a datagram, their headers included
-    uint32_t header{0};  //!< IP bytes of a datagram around them
-    bool nodelay{false}; //!< time-outs from 30 ms on, which grow by half
-    int64_t interval{0}; //!< between flushes by the clock
-    uint32_t resend{0};  //!< higher numbers acknowledged after which a segment counts as lost; 0:
-                         //!< never
+    uint32_t room{0};    //!< most bytes of the segments in a datagram, with their headers
+    uint32_t header{0};  //!< IP bytes of a datagram around its segments
+    bool nodelay{false}; //!< time-outs are at least 30 ms, and grow by half instead of doubling
+    int64_t interval{0}; //!< time between flushes by the clock
+    uint32_t resend{0}; //!< a segment counts as lost after so many ACKs of higher numbers; 0: never
     bool congestion{false}; //!< a congestion window on top of the others (nc = 0)
     PerEnd<uint32_t> sendWindow{0, 0};
     PerEnd<uint32_t> receiveWindow{0, 0};
-    std::optional<FecSpec> fec; //!< of datagrams; a shard is what KCP puts into one
+    std::optional<FecSpec> fec; //!< FEC over datagrams, each of which is a shard
 
     TUNNELCC_FIELDS(generation,
                     room,

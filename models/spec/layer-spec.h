@@ -35,7 +35,7 @@ struct WebSocketLayerSpec
     static constexpr const char* KIND = "websocket";
     uint32_t maxPayload{0}; //!< of a frame; 0: one frame for each write
     bool masked{false};     //!< the client's 4-byte mask
-    uint32_t firstWrite{0}; //!< this much of a frame leaves in a write of its own; 0: nothing
+    uint32_t firstWrite{0}; //!< bytes of a frame that are written in a write of their own; 0: none
 
     TUNNELCC_FIELDS(maxPayload, masked, firstWrite)
 };
@@ -48,7 +48,7 @@ struct TlsLayerSpec
     uint32_t overhead{0};      //!< added to each record
     uint32_t rampBytes{0};     //!< the k-th record carries at most rampBytes·k …
     uint32_t rampUntil{0};     //!< … until this many bytes were sent; 0: no ramp
-    uint32_t recordsBefore{0}; //!< already sent by the handshake
+    uint32_t recordsBefore{0}; //!< records that the handshake has sent
 
     TUNNELCC_FIELDS(maxPayload, overhead, rampBytes, rampUntil, recordsBefore)
 };
@@ -69,8 +69,8 @@ struct SnappyLayerSpec
     static constexpr const char* KIND = "snappy";
     uint32_t maxPayload{0};   //!< of a chunk
     uint32_t header{0};       //!< of a chunk
-    uint32_t streamHeader{0}; //!< before the first chunk, in its first write
-    double ratio{0};          //!< bytes left of a payload by compression
+    uint32_t streamHeader{0}; //!< bytes before the first chunk, in its first write
+    double ratio{0};          //!< compressed size of a payload, as a part of its size
 
     TUNNELCC_FIELDS(maxPayload, header, streamHeader, ratio)
 };

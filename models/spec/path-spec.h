@@ -89,7 +89,7 @@ struct DualPi2Spec
     double beta{0};         //!< weight of the change, 1/s
     int64_t step{0};        //!< waiting time of the low-latency queue above which all is marked
     double coupling{0};     //!< marks of the low-latency queue per unit of probability
-    double classicShare{0}; //!< of the link that the classic queue has at least
+    double classicShare{0}; //!< least part of the link for the classic queue
 
     TUNNELCC_FIELDS(target, interval, alpha, beta, step, coupling, classicShare)
 };
@@ -101,7 +101,7 @@ struct RedSpec
     uint64_t minThreshold{0}; //!< average bytes waiting from which it drops
     uint64_t maxThreshold{0}; //!< average bytes waiting where maxProbability is reached
     double maxProbability{0};
-    double weight{0};          //!< of one packet in the average
+    double weight{0};          //!< weight of one packet in the average
     bool gentle{false};        //!< drops rise to certainty between one and two maxThreshold
     int64_t meanPacketTime{0}; //!< transmission time of a typical packet, for idle times
     bool ecn{false};           //!< as in CodelSpec
@@ -169,13 +169,13 @@ inline constexpr auto ENUM_NAMES<JitterDistribution> =
 /// One direction of a link.
 struct LinkSpec
 {
-    int64_t delay{0};                //!< of propagation
+    int64_t delay{0};                //!< propagation delay
     double rate{0};                  //!< bit/s; 0 without steps: unlimited, no queue
     std::vector<RateStep> rateSteps; //!< in order of time; none if unlimited
-    int64_t ratePeriod{0};     //!< after which the steps repeat: the time of the last one, which
-                               //!< brings the first rate back; 0: they do not
-    double reorder{0};         //!< probability that a packet is late, independent of others
-    int64_t reorderDelay{0};   //!< by how much
+    int64_t ratePeriod{0}; //!< the steps repeat after this time, which is that of the last step; 0:
+                           //!< they do not repeat
+    double reorder{0};     //!< probability that a packet is late, independent of others
+    int64_t reorderDelay{0};   //!< delay of such a packet
     uint64_t bufferBytes{0};   //!< most bytes waiting; 0: not limited in bytes
     uint64_t bufferPackets{0}; //!< most packets waiting; 0: not limited in packets
     double loss{0};            //!< probability that a packet is lost, independent of others

@@ -21,13 +21,13 @@ namespace tunnelcc
 /// Sizes of packets, and the search for larger ones (RFC 8899).
 struct QuicPacketsSpec
 {
-    PerEnd<uint32_t> overhead{0, 0}; //!< of what an end sends: short header and AEAD tag
-    uint32_t header{0};              //!< UDP and IP
+    PerEnd<uint32_t> overhead{0, 0}; //!< short header and AEAD tag of a packet, by its sender
+    uint32_t header{0};              //!< UDP and IP headers
     PerEnd<uint32_t> first{0, 0};    //!< largest packet that an end sends before the search
-    uint32_t most{0};                //!< and the size that the search tries to reach
-    uint32_t step{0};                //!< it ends when so little is left
-    double wait{0};                  //!< before each of its probes, RTTs
-    uint32_t mtu{0};                 //!< of the hosts, IP bytes; what is larger does not leave
+    uint32_t most{0};                //!< largest packet that the search tries
+    uint32_t step{0};                //!< the search ends when the sizes left differ by less
+    double wait{0};                  //!< pause before each probe of the search, RTTs
+    uint32_t mtu{0};                 //!< MTU of the hosts, IP bytes; larger packets are not sent
 
     TUNNELCC_FIELDS(overhead, header, first, most, step, wait, mtu)
 };
@@ -37,9 +37,9 @@ struct QuicAcksSpec
 {
     uint32_t every{0};  //!< ack-eliciting packets after which an ACK leaves at once
     int64_t delay{0};   //!< max_ack_delay
-    uint32_t ranges{0}; //!< of packet numbers in an ACK at most
-    uint32_t alone{0}; //!< ACKs that leave without anything else before one asks for an ACK itself;
-                       //!< 0: they never do
+    uint32_t ranges{0}; //!< most ranges of packet numbers in an ACK
+    uint32_t alone{0};  //!< after so many packets with nothing but an ACK, the next one asks for an
+                        //!< ACK itself; 0: none does
 
     TUNNELCC_FIELDS(every, delay, ranges, alone)
 };
@@ -52,19 +52,20 @@ struct QuicLossSpec
     int64_t granularity{0};  //!< kGranularity
     int64_t firstTimeout{0}; //!< PTO before there is an RTT sample
     uint32_t persistent{0};  //!< kPersistentCongestionThreshold; 0: never established
-    bool probedLose{false};  //!< what a PTO repeats is in flight no more; its loss is no congestion
+    bool probedLose{false};  //!< data that a PTO repeats counts as no longer in flight; its loss is
+                             //!< no sign of congestion
 
     TUNNELCC_FIELDS(packets, time, granularity, firstTimeout, persistent, probedLose)
 };
 
-/// How packets are spread over time where the congestion control sets no rate, and bursts.
+/// Pacing where the congestion control sets no rate, and the length of bursts.
 struct QuicPacingSpec
 {
-    double gain{0};         //!< times cwnd / srtt
-    int64_t burst{0};       //!< most that leaves at once: what the rate is worth in this time …
+    double gain{0};         //!< pacing rate, as a multiple of cwnd / srtt
+    int64_t burst{0};       //!< longest burst: what is sent in this time at the rate …
     uint32_t packets{0};    //!< … or so many full packets, whichever is more
-    int64_t least{0};       //!< pause between bursts
-    bool countsAcks{false}; //!< packets with nothing but an ACK, which do not wait, count too
+    int64_t least{0};       //!< least pause between bursts
+    bool countsAcks{false}; //!< packets with nothing but an ACK, which are not paced, take tokens
 
     TUNNELCC_FIELDS(gain, burst, packets, least, countsAcks)
 };
@@ -78,32 +79,32 @@ struct QuicWindowSpec
     TUNNELCC_FIELDS(first, most)
 };
 
-/// What Chromium's BBR has and Linux's has not.
+/// Constants of Chromium's BBR that Linux's has not.
 struct QuicBbrSpec
 {
     double startupWindow{0}; //!< window in start-up, BDP
     uint32_t lossEvents{0}; //!< start-up ends after a round with so many ACKs that told of losses …
     double lossShare{0};    //!< … of more than this part of what was in flight
-    double leastRate{0};    //!< of pacing, bytes/s
+    double leastRate{0};    //!< least pacing rate, bytes/s
 
     TUNNELCC_FIELDS(startupWindow, lossEvents, lossShare, leastRate)
 };
 
-/// What a receiver lets its peer send (RFC 9000, section 4).
+/// Flow control by a receiver (RFC 9000, section 4).
 struct QuicFlowSpec
 {
     uint64_t first{0}; //!< window at first; 0: there is no limit
-    uint64_t most{0};  //!< to which it is doubled, when it is used up within 4 RTTs
-    double update{0};  //!< it is told anew once this part of it was read
+    uint64_t most{0};  //!< largest window; it doubles when it is used up within 4 RTTs
+    double update{0};  //!< a new limit is sent once this part of the window was read
 
     TUNNELCC_FIELDS(first, most, update)
 };
 
-/// How late an end that waits for packets reads one.
+/// The delay until a waiting thread reads a packet that has arrived.
 struct QuicThreadsSpec
 {
-    int64_t wakeDelay{0}; //!< in the mean; 0: at once
-    int64_t wakeLeast{0}; //!< at least; the rest is exponentially distributed
+    int64_t wakeDelay{0}; //!< mean; 0: no delay
+    int64_t wakeLeast{0}; //!< least delay; the rest is exponentially distributed
 
     TUNNELCC_FIELDS(wakeDelay, wakeLeast)
 };
@@ -120,8 +121,8 @@ struct QuicSpec
     QuicFlowSpec stream;
     QuicFlowSpec connection;
     QuicThreadsSpec threads;
-    uint64_t sendBuffer{0}; //!< written and not acknowledged, of all streams; 0: a write lasts
-                            //!< until it is in packets, but for the last one
+    uint64_t sendBuffer{0}; //!< bytes of all streams that may be written and not acknowledged; 0: a
+                            //!< write lasts until all but its last packet are sent
     bool isOneFrame{false}; //!< a packet has one frame of a stream, and a frame data of one write
     /// Turns: sizes of the packets of the client, then of the server, which has no last one.
     std::vector<PerEnd<std::vector<uint32_t>>> handshake;

@@ -16,23 +16,23 @@
 namespace tunnelcc
 {
 
-/// How data are cut into packets.
+/// Sizes and numbers of packets.
 struct RudpPacketsSpec
 {
-    uint32_t data{0};    //!< of a packet at most
-    uint32_t header{0};  //!< IP bytes of a packet beside its data
+    uint32_t data{0};    //!< most payload of a packet
+    uint32_t header{0};  //!< IP bytes of a packet around its payload
     uint32_t window{0};  //!< packets that may be sent before the peer has read the first of them
-    uint32_t doubled{0}; //!< first packets of a connection, each of which is sent twice
-    uint32_t close{0};   //!< what ends a connection, IP bytes
+    uint32_t doubled{0}; //!< number of first packets of a connection that are sent twice
+    uint32_t close{0};   //!< IP bytes of the packet that ends a connection
 
     TUNNELCC_FIELDS(data, header, window, doubled, close)
 };
 
-/// Lists of what arrived.
+/// ACKs, which are lists of packet numbers.
 struct RudpAcksSpec
 {
-    int64_t interval{0}; //!< between them
-    uint32_t most{0};    //!< numbers in a list at most
+    int64_t interval{0}; //!< time between lists
+    uint32_t most{0};    //!< most numbers in a list
     uint32_t header{0};  //!< IP bytes of a list beside its numbers
     uint32_t number{0};  //!< bytes of a number
 
@@ -42,9 +42,9 @@ struct RudpAcksSpec
 /// When an end sends a packet again.
 struct RudpResendsSpec
 {
-    double extra{0};  //!< it waits so much longer than the latest ping took, as a part of that
-    int64_t least{0}; //!< but at least so long
-    uint32_t most{0}; //!< times that a packet is sent again at most
+    double extra{0};  //!< it waits for the latest ping's RTT and this part of it more
+    int64_t least{0}; //!< least time that it waits
+    uint32_t most{0}; //!< most times that a packet is sent again
 
     TUNNELCC_FIELDS(extra, least, most)
 };
@@ -52,27 +52,27 @@ struct RudpResendsSpec
 /// Pings, by which each end checks that the other is there.
 struct RudpPingsSpec
 {
-    uint32_t bytes{0};   //!< of one, IP bytes
-    uint32_t reply{0};   //!< of its answer, IP bytes
-    int64_t interval{0}; //!< an end looks so often whether to send one, and sends it if the last
-                         //!< one is older than that
-    int64_t limit{0};    //!< after such a time without an answer it closes all connections
-    int64_t first{0};    //!< what a ping is taken to need before one was answered
+    uint32_t bytes{0};   //!< IP bytes of a ping
+    uint32_t reply{0};   //!< IP bytes of its answer
+    int64_t interval{0}; //!< time between the moments at which an end sends a ping, if the last
+                         //!< one is older than this
+    int64_t limit{0};    //!< without an answer for this time, an end closes all connections
+    int64_t first{0};    //!< RTT that is assumed before the first answer
 
     TUNNELCC_FIELDS(bytes, reply, interval, limit, first)
 };
 
-/// What flows in a connection of RUDP, and what all connections between two hosts share.
+/// A connection of RUDP, and what all connections between two hosts share.
 struct RudpSpec
 {
     RudpPacketsSpec packets;
     RudpAcksSpec acks;
-    PerEnd<double> rate{0, 0};      //!< of all data that an end sends, bytes/s
-    PerEnd<double> firstRate{0, 0}; //!< the same before the peer's first ping; 0: as `rate`
-    uint32_t burst{0};              //!< once more data than this was sent, an end sleeps
+    PerEnd<double> rate{0, 0};      //!< payload that an end sends in all, bytes/s
+    PerEnd<double> firstRate{0, 0}; //!< the rate before the peer's first ping; 0: as `rate`
+    uint32_t burst{0};              //!< payload after which an end sleeps
     RudpResendsSpec resends;
     RudpPingsSpec pings;
-    int64_t wakeDelay{0}; //!< so much longer than it should does a thread sleep on average
+    int64_t wakeDelay{0}; //!< mean time by which a thread sleeps too long
 
     TUNNELCC_FIELDS(packets, acks, rate, firstRate, burst, resends, pings, wakeDelay)
 };

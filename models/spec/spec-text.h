@@ -14,8 +14,8 @@
 
 /**
  * \file
- * Specifications as text (JSON): what the Python package hands over, and what a file holds that a
- * C++ program runs.
+ * Specifications as text (JSON): the Python package passes them, and C++ programs read them from
+ * files.
  */
 namespace tunnelcc
 {

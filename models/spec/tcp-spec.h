@@ -17,12 +17,12 @@
 namespace tunnelcc
 {
 
-/// A congestion control and what is set on it.
+/// A congestion control and the values of its parameters.
 struct CongestionSpec
 {
     std::string name;
     std::map<std::string, std::variant<bool, int64_t, double, std::string>> parameters;
-    std::string code; //!< hash of the file that it comes from; empty: it is of this project
+    std::string code; //!< hash of its source file; empty: it is part of this project
 
     TUNNELCC_FIELDS(name, parameters, code)
 };
@@ -31,14 +31,14 @@ struct CongestionSpec
 enum class ReceiveGrowth
 {
     CUSHION,     //!< before 6.16: 16 segments beyond twice of what was read
-    OUT_OF_ORDER //!< since 6.16: by the span of what lies out of order instead
+    OUT_OF_ORDER //!< since 6.16: the span of the data out of order instead
 };
 
 template <>
 inline constexpr auto ENUM_NAMES<ReceiveGrowth> =
     std::to_array<std::string_view>({"cushion", "out-of-order"});
 
-/// What lets PRR slow-start in a Linux kernel.
+/// The ACKs that let PRR slow-start in a Linux kernel.
 enum class PrrSlowStart
 {
     REPAIR,  //!< before 5.11: ACKs of retransmissions that show none of them lost
@@ -54,7 +54,7 @@ enum class WriteMode
 {
     NONBLOCKING, //!< until the buffer is full, then again once a third of it is free
     POLLED,      //!< after poll(2), which agrees while a third is free
-    BLOCKING     //!< until the buffer is full; data that arrive wake it as well as that third
+    BLOCKING     //!< until the buffer is full; that third or arriving data wakes it
 };
 
 template <>
@@ -63,7 +63,7 @@ inline constexpr auto ENUM_NAMES<WriteMode> =
 
 /**
  * TCP settings of one kind of connection (over the path, or on a host's loopback). Times in ns,
- * sizes in bytes. What differs between kernels has the name that `tunnelcc show kernels` tells.
+ * sizes in bytes. Members that differ between kernels have the names of `tunnelcc show kernels`.
  */
 struct TcpSpec
 {
@@ -73,31 +73,30 @@ struct TcpSpec
     uint64_t receiveWindow{0}; //!< largest window advertised
     uint64_t initialReceiveWindow{
         0};                         //!< first window, then adjusted to what is read; 0: the largest
-    uint64_t initialReceiveRoom{0}; //!< to which that one grows at once, as segments arrive
+    uint64_t initialReceiveRoom{0}; //!< the first window grows to this as segments arrive
     ReceiveGrowth receiveGrowth{};
-    uint32_t windowScale{0};        //!< windows are told in units of two to this power, bytes
+    uint32_t windowScale{0};        //!< RFC 7323: windows are told in units of 2^windowScale bytes
     uint64_t sendBuffer{0};         //!< payload bytes that the send buffer holds
     double sendBufferPerSegment{0}; //!< the buffer grows with cwnd: bytes a segment, times the
                                     //!< factor of the algorithm; 0: full size at once
     uint32_t initialWindow{0};      //!< segments
     uint32_t synLinearTimeouts{0};  //!< time-outs of a SYN before they double
     int64_t minRto{0};
-    int64_t delayedAck{0};       //!< least time that an ACK waits for a second segment
-    int64_t jiffy{0};            //!< by which the kernel's timers count; 0: they are exact
-    uint32_t ackEvery{0};        //!< segments per ACK
-    int64_t gro{0};              //!< in which the host merges segments that come in order; 0: it
-                                 //!< does not
-    uint32_t pingPongAnswers{0}; //!< writes in answer to data that make ACKs wait for further ones
-    bool pushedAcks{false};   //!< once all is read, a full segment with PSH is acknowledged at once
-    int64_t pacingQuantum{0}; //!< time's worth of data per paced burst; 0: packet by
-                              //!< packet
-    int64_t tsoRttStep{0}; //!< a burst has 64 KiB more, halved for each of these times in the least
-                           //!< RTT; 0: it has not
+    int64_t delayedAck{0}; //!< least time that an ACK waits for a second segment
+    int64_t jiffy{0};      //!< unit of the kernel's timers; 0: they are exact
+    uint32_t ackEvery{0};  //!< segments per ACK
+    int64_t gro{0}; //!< time in which the host merges segments that come in order; 0: it does not
+    uint32_t pingPongAnswers{0}; //!< after so many writes in answer to data, ACKs wait for answers
+    bool pushedAcks{false}; //!< once all is read, a full segment with PSH is acknowledged at once
+    int64_t pacingQuantum{
+        0};                //!< duration of a paced burst at the pacing rate; 0: a burst is a packet
+    int64_t tsoRttStep{0}; //!< a burst has up to 64 KiB more, halved for each of these times in the
+                           //!< least RTT; 0: none
     int64_t tsoDeferralLimit{0}; //!< new data waits to fill a burst while the next ACK is
                                  //!< expected within this, and within half of SRTT
     PrrSlowStart prrSlowStart{};
-    bool nodelay{false};       //!< no Nagle
-    bool serverNodelay{false}; //!< also at the end that listens, if nodelay
+    bool nodelay{false};       //!< TCP_NODELAY: no Nagle's rule
+    bool serverNodelay{false}; //!< `nodelay` holds for the end that listens, too
     WriteMode writes{};
     bool ecn{false}; //!< data may be marked instead of dropped (RFC 3168)
 

@@ -18,27 +18,27 @@
 namespace tunnelcc
 {
 
-/// A byte stream between applications. Routes, tunnels and settings of TCP and QUIC are numbers of
-/// those in the experiment's lists.
+/// A byte stream between applications. Routes, tunnels and settings of TCP and QUIC are given by
+/// their numbers in the experiment's lists.
 struct FlowSpec
 {
     uint32_t route{0};
-    PerEnd<int64_t> extraDelay{0, 0}; //!< of what each end sends, behind the route's last link; the
-                                      //!< link's own may be taken away
-    End sender{};                     //!< of the data
+    PerEnd<int64_t> extraDelay{0, 0}; //!< delay behind the route's last link of what each end
+                                      //!< sends; negative: less than the link's own
+    End sender{};                     //!< the end that sends the data
     std::optional<uint32_t> tunnel;
-    uint32_t tcp{0};       //!< across the route, or of the applications in a tunnel of packets
-    uint32_t appTcp{0};    //!< application ↔ relay, on the client's loopback
-    uint32_t targetTcp{0}; //!< relay ↔ target, on the server's loopback
-    std::optional<uint32_t> quic;    //!< the applications' connection is of QUIC, not of TCP
+    uint32_t tcp{0};              //!< settings of TCP across the route, or inside a packet tunnel
+    uint32_t appTcp{0};           //!< settings of application ↔ relay, on the client's loopback
+    uint32_t targetTcp{0};        //!< settings of relay ↔ target, on the server's loopback
+    std::optional<uint32_t> quic; //!< settings of QUIC, if the applications' connection is not TCP
     PerEnd<double> appPerByte{0, 0}; //!< CPU ns of the applications (one thread on each host)
     CongestionSpec cc;
-    CongestionSpec carrierCc; //!< of the tunnel's connection for this flow
+    CongestionSpec carrierCc; //!< congestion control of the tunnel's connection for this flow
     uint32_t carrier{0};      //!< number of that connection in its tunnel, from 0 without gaps
-    int64_t start{0};         //!< connect
-    int64_t dataStart{0};     //!< first byte of bulk data; not before `start`
+    int64_t start{0};         //!< when the client connects
+    int64_t dataStart{0};     //!< when bulk data begins; not before `start`
     uint32_t preamble{0};     //!< bytes written on connecting (iperf3's cookie)
-    int64_t stop{0};          //!< the application closes; 0: never
+    int64_t stop{0};          //!< when the application closes; 0: never
     uint64_t bytes{0};        //!< bulk bytes to send; 0: until the end
     double rate{0};           //!< bit/s that the application writes at most; 0: as fast as it can
     uint32_t writeSize{0};    //!< bytes per application write

@@ -33,7 +33,7 @@ struct RelayWorkSpec
 {
     double perByte{0};    //!< ns per carrier payload byte
     double perMessage{0}; //!< ns for the first read and the first write
-    double perWrite{0};   //!< ns for each further one on the carrier
+    double perWrite{0};   //!< ns for each further read or write on the carrier
 
     TUNNELCC_FIELDS(perByte, perMessage, perWrite)
 
@@ -50,7 +50,7 @@ struct RelayDirectionSpec
     std::vector<LayerSpec> layers; //!< innermost first
     uint32_t prefix{0};            //!< bytes before a flow's first data: relay request or response
     RelayWorkSpec send;            //!< at the relay that sends on the carrier
-    RelayWorkSpec receive;         //!< at the one that receives
+    RelayWorkSpec receive;         //!< at the relay that receives
 
     TUNNELCC_FIELDS(layers, prefix, send, receive)
 };
@@ -58,15 +58,15 @@ struct RelayDirectionSpec
 /// One direction of a carrier that streams share.
 struct MuxDirectionSpec
 {
-    uint32_t maxFrame{0};          //!< most application bytes of a frame
-    uint64_t sessionBuffer{0};     //!< unread bytes of all streams at which the receiver stops
-                                   //!< reading; 0: it does not
+    uint32_t maxFrame{0}; //!< most application bytes of a frame
+    uint64_t sessionBuffer{
+        0}; //!< the receiver stops reading at so many unread bytes of all streams; 0: it does not
     uint64_t streamWindow{0};      //!< bytes that a stream may send without credit; 0: no limit
-    uint64_t firstStreamWindow{0}; //!< the same, before the first credit
-    uint64_t sessionWindow{0};     //!< bytes that all streams may; 0: no limit
-    uint64_t creditStep{0};        //!< bytes that a stream's reader takes, or those of all streams,
-                                   //!< before that window is credited
-    bool creditsFirstRead{false};  //!< of a stream, also what its reader takes first
+    uint64_t firstStreamWindow{0}; //!< `streamWindow` before the first credit
+    uint64_t sessionWindow{0};     //!< bytes that all streams may send without credit; 0: no limit
+    uint64_t creditStep{
+        0}; //!< bytes that are read of a stream, or of all, before that window gets credit
+    bool creditsFirstRead{false}; //!< the first read of a stream gives credit, too
 
     TUNNELCC_FIELDS(maxFrame,
                     sessionBuffer,
@@ -98,13 +98,13 @@ struct MuxSpec
     TUNNELCC_FIELDS(frames, sent)
 };
 
-/// From one relay to the next one.
+/// The way from one relay to the next.
 struct HopSpec
 {
-    uint32_t route{0};             //!< number of it in the experiment's list
-    CongestionSpec cc;             //!< of the carriers across it; no name: FlowSpec::carrierCc
-    std::optional<uint32_t> under; //!< number of a datagram tunnel on the same route that carriers
-                                   //!< go through
+    uint32_t route{0}; //!< number of it in the experiment's list
+    CongestionSpec cc; //!< congestion control of its carriers; no name: FlowSpec::carrierCc
+    std::optional<uint32_t> under; //!< datagram tunnel on the same route that carriers go through,
+                                   //!< by its number in the list
 
     TUNNELCC_FIELDS(route, cc, under)
 };
@@ -114,17 +114,17 @@ struct RelaySpec
 {
     static constexpr const char* KIND = "relay";
     uint32_t copyBuffer{0};               //!< bytes read at once and forwarded as one message
-    std::vector<HandshakeTurn> handshake; //!< after the carrier's own
-    bool confirms{false};                 //!< servers end it when what lies behind them is open
+    std::vector<HandshakeTurn> handshake; //!< turns after the carrier's own handshake
+    bool confirms{false}; //!< a server ends it once its connection to the next host is open
     PerEnd<RelayDirectionSpec> sent;
     int64_t loopbackRtt{0};
     std::optional<MuxSpec> mux;   //!< flows with the same FlowSpec::carrier share one
     bool early{false};            //!< shared carriers are dialled at `start`, not by the first flow
-    int64_t start{0};             //!< of the program, if that dials then
+    int64_t start{0};             //!< when the program dials, if `early`
     std::vector<HopSpec> hops;    //!< from the client on
-    std::optional<KcpSpec> kcp;   //!< carriers are sessions of it; none: TCP connections
-    std::optional<RudpSpec> rudp; //!< carriers are connections of it
-    std::optional<QuicSpec> quic; //!< … of it, and each flow has a stream
+    std::optional<KcpSpec> kcp;   //!< carriers are sessions of KCP; none of the three: TCP
+    std::optional<RudpSpec> rudp; //!< carriers are connections of RUDP
+    std::optional<QuicSpec> quic; //!< carriers are connections of QUIC; each flow has a stream
 
     TUNNELCC_FIELDS(copyBuffer,
                     handshake,
@@ -149,7 +149,7 @@ struct PacketCostSpec
     TUNNELCC_FIELDS(perPacket, perByte)
 };
 
-/// Where packets wait for a program: at its device, or at its UDP socket.
+/// A queue of packets for a program: at its device, or at its UDP socket.
 struct TunnelQueueSpec
 {
     uint32_t queue{0}; //!< most packets that wait; 0: no limit
@@ -172,7 +172,7 @@ struct TunnelEndSpec
     TunnelQueueSpec socket;
     PacketCostSpec encapsulate;
     PacketCostSpec decapsulate;
-    bool sharesThread{false}; //!< one thread for both directions, else one for each
+    bool sharesThread{false}; //!< one thread serves both directions; else each has its own
 
     TUNNELCC_FIELDS(device, socket, encapsulate, decapsulate, sharesThread)
 };
@@ -183,8 +183,8 @@ struct DatagramTunnelSpec
     static constexpr const char* KIND = "datagram";
     uint32_t route{0}; //!< number of it in the experiment's list
     TunnelEndSpec end;
-    /// IP bytes of the packets in which an inner packet leaves: by its own IP bytes, up to the MTU.
-    /// With FEC: in which a shard leaves, by its bytes.
+    /// IP bytes of the packets that carry an inner packet, by its own IP bytes, up to the MTU. With
+    /// FEC: of those that carry a shard, by its bytes.
     std::vector<std::vector<uint32_t>> outer;
     EcnSpec ecn;
     std::optional<FecSpec> fec;
@@ -198,7 +198,7 @@ struct StreamTunnelSpec
     static constexpr const char* KIND = "stream";
     uint32_t route{0}; //!< number of it in the experiment's list
     TunnelEndSpec end; //!< there is no UDP socket
-    /// Bytes of the writes that a packet becomes, before `layers`: by its IP bytes.
+    /// Sizes of the writes for a packet, before `layers`, by its IP bytes.
     std::vector<std::vector<uint32_t>> writes;
     std::vector<HandshakeTurn> handshake;  //!< after the carrier's TCP handshake
     PerEnd<std::vector<LayerSpec>> layers; //!< around what each end sends, innermost first

@@ -48,17 +48,17 @@ class BulkReceiver final : public StreamUser, private CpuUser
         return m_lastByteTime >= 0 ? m_lastByteTime : m_endTime;
     }
 
-    /// From now on, time the messages of `sender`, if it writes any: from when they are due until
-    /// their last byte is read.
+    /// From now on, measure the latency of the messages of `sender`, if it writes any: from when
+    /// they are due until their last byte is read.
     void TimeMessages(int64_t now, const BulkSender& sender);
 
-    /// How long messages took; null if there are none.
+    /// Latencies of messages; null if there are none.
     const Histogram* MessageLatency() const
     {
         return m_messageLatency ? &*m_messageLatency : nullptr;
     }
 
-    /// Messages that were due since they are timed, if they are.
+    /// Messages that were due until `now`, ns, since their latency is measured. \pre it is
     uint64_t MessagesDue(int64_t now) const
     {
         return m_sender->MessagesDue(m_timedSince, now);

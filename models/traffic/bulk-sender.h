@@ -15,7 +15,7 @@ namespace tunnelcc
 /**
  * Application that writes as much as its socket takes, or no more than a given rate, as iperf3
  * does, FlowSpec::writeSize bytes at a time, through a socket that blocks. What it could not write
- * in time it makes up for as soon as its socket takes it.
+ * in time it writes as soon as its socket takes it.
  *
  * A client sends its preamble on connecting and bulk data from FlowSpec::dataStart on; a server
  * waits for a request first. At FlowSpec::stop it writes no more and closes; what its socket has
@@ -76,7 +76,7 @@ class BulkSender final : public StreamUser, private CpuUser
     uint64_t m_left;            //!< bytes still to write
     uint64_t m_prepared{0};     //!< of these, bytes that the CPU has already handled
     bool m_hasBegun{false};
-    bool m_isWriting{false}; //!< the CPU is at it
+    bool m_isWriting{false}; //!< the CPU is busy with a write
     bool m_isBlocked{false}; //!< the latest write waits for room
     Timer<BulkSender, &BulkSender::OnTimer> m_timer;
     Timer<BulkSender, &BulkSender::OnStop> m_stopTimer;

@@ -13,7 +13,7 @@
 namespace tunnelcc
 {
 
-/// Counts the datagrams that arrive, of those sent since it was told to.
+/// Counts the datagrams that arrive, out of those that were sent since counting began.
 class DatagramSink final : public PacketSink
 {
   public:
@@ -22,7 +22,7 @@ class DatagramSink final : public PacketSink
         m_packets += packet.segment >= m_first;
     }
 
-    /// Count anew, from the datagram of this number on.
+    /// Start counting again, from the datagram of this number on.
     void CountFrom(uint64_t first)
     {
         m_first = first;
