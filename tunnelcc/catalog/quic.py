@@ -64,7 +64,7 @@ class Loss(Cited):
 
 
 class Pacing(Cited):
-    """How packets are spread where the congestion control sets no rate."""
+    """Pacing where the congestion control sets no rate."""
 
     gain: Annotated[float, number(0.1, 100)]  # times cwnd / srtt
     burst: Annotated[float, time(1e-6, 10)]  # what leaves at once: this time's worth …
@@ -92,7 +92,7 @@ class Congestion(Cited, Algorithm):
 
 
 class ChromiumBbr(Cited):
-    """What the algorithm bbr has if it is Chromium's, and Linux's has not."""
+    """Constants of Chromium's BBR that Linux's has not."""
 
     #: Parameters of Linux's that Chromium's has, too.
     PARAMETERS: ClassVar[tuple[str, ...]] = (
@@ -116,14 +116,14 @@ class FlowControl(Cited):
 
 
 class Writes(Cited):
-    """What is taken of a write."""
+    """How much of a write the sender takes."""
 
     send_buffer: Size  # bytes without ACK of all streams; 0: until it is in packets
     one_frame: Annotated[bool, SWITCH]  # a packet has one of a stream, with data of one write
 
 
 class Threads(Cited):
-    """How late an end that waits for packets reads one."""
+    """The delay until a waiting thread reads a packet that has arrived."""
 
     wake_delay: Annotated[float, time(1e-6, 1, at_zero=True)]  # in the mean; 0: at once
     wake_least: Annotated[float, time(1e-6, 1, at_zero=True)]  # the rest is exponential
@@ -219,7 +219,7 @@ class Quic(Model):
 
     @property
     def round_trips(self) -> int:
-        """Those before a stream may send."""
+        """Round trips before a stream may send."""
         return sum(1 for turn in self.handshake if turn.server)
 
     def congestion_control(self, rate: float | None) -> dict[str, object]:

@@ -44,7 +44,7 @@ class Cell:
 
     @property
     def published(self) -> float:
-        """SI."""
+        """The published number, bound or middle of the range, SI."""
         return self.row.value
 
     @property
@@ -59,7 +59,7 @@ class Cell:
 
     @property
     def spread(self) -> tuple[float, float]:
-        """Of the simulated quantity, SI."""
+        """Smallest and largest value over runs, SI."""
         return self.point.spread(self.compared.quantity)
 
     def show(self, value: float) -> str:
@@ -212,7 +212,7 @@ class Reproduction:
 
     @property
     def figure(self) -> Figure:
-        """The paper's."""
+        """The figure of the paper."""
         return self.simulated.figure
 
     def sets(self) -> Iterator[tuple[str, Simulated]]:

@@ -44,7 +44,7 @@ class Paper:
 
     @property
     def title(self) -> str:
-        """The paper's."""
+        """The title of the paper."""
         return self.file.title
 
     def figures(self, ids: Sequence[str] = ()) -> list[Figure]:
