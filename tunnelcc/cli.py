@@ -60,6 +60,27 @@ _runs_option = click.option(
 )  # fmt: skip
 
 
+def _difference_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    for option in (
+        click.option(
+            "--most-seeds", type=click.IntRange(2, 100_000), default=200, show_default=True,
+            help="Seeds of a condition that --precision does not pass.",
+        ),
+        click.option(
+            "--precision", metavar="PERCENT",
+            help="Run more seeds until each difference is known to so much of the reference, such "
+                "as 2%. --seeds is the number to begin with.",
+        ),
+        click.option(
+            "--to", metavar="VALUE,…",
+            help="What differences are to, such as none, or none,cubic. [default: the first "
+                "value of the first axis of names]",
+        ),
+    ):  # fmt: skip
+        command = option(command)
+    return command
+
+
 _EXPERIMENT_OPTIONS = {
     "rate": "Bottleneck rate, such as 100Mbps.",
     "rtt": "Base round-trip time without queueing, such as 100ms.",
@@ -251,8 +272,9 @@ def run(
 @click.option("--name", help="Name of the results in the store (default: one for each comparison).")
 @click.option(
     "--metric", default="goodput", show_default=True,
-    help="Metric of the bar chart: a name, or module:function for one of your own.",
+    help="Metric of the figures and differences: a name, or module:function for one of your own.",
 )  # fmt: skip
+@_difference_options
 @click.option(
     "--plot",
     type=_PATH,
@@ -271,19 +293,24 @@ def compare(
     metric: str,
     plot: Path,
     output: Path | None,
+    to: str | None,
+    precision: str | None,
+    most_seeds: int,
     **options: str | None,
 ) -> None:
     """Compare tunnels or congestion controls.
 
     Give --tunnel, --cc or --carrier-cc several values (a,b,c), and other options, too, if you like.
-    The command simulates all combinations with several seeds. It prints a table and draws a bar
-    chart with the least and the most of the seeds. Exits with 1 if a run fails.
+    The command simulates all combinations with several seeds. It prints a table and the differences
+    between runs with the same seeds. It draws a bar chart with the least and the most of the seeds,
+    and the differences. Exits with 1 if a run fails.
     """
     from tunnelcc.commands.compare import compare as run_all
 
     if not run_all(
         scenario, options, settings,
         seeds=seeds, jobs=jobs, store=store, name=name, metric=metric, plot=plot, output=output,
+        to=to, precision=precision, most_seeds=most_seeds,
     ):  # fmt: skip
         sys.exit(1)
 
@@ -310,6 +337,7 @@ def compare(
     "--timeout", type=click.FloatRange(0, min_open=True), help="Time limit of one run in seconds."
 )
 @_metrics_option
+@_difference_options
 @click.option("--output", "-o", type=_PATH, help="Save the results (.nc or .csv).")
 @click.option("--yes", is_flag=True, help="Start any number of runs without a question.")
 def sweep(
@@ -416,8 +444,9 @@ def store_export(name: str, file: Path, series: bool, directory: Path) -> None:
     "--kind",
     default="curves",
     show_default=True,
-    help="curves, scatter, heat-map, pairs (algorithms against each other) or series.",
+    help="curves, differences, scatter, heat-map, pairs (algorithms against each other) or series.",
 )
+@click.option("--to", metavar="VALUE,…", help="What differences are to, as in `tunnelcc compare`.")
 @click.option("--value", help="Metric of a heat map (default: goodput).")
 @click.option(
     "--baseline",

@@ -10,10 +10,11 @@ from pathlib import Path
 import click
 
 from tunnelcc.commands.options import KEYS, changes, check_no_axis, listed
-from tunnelcc.commands.sweep import find_all, parse_seeds, run_and_print
+from tunnelcc.commands.sweep import Comparison, find_all, parse_seeds, run_and_print
 from tunnelcc.config import scenario as scenarios
 from tunnelcc.errors import MISSING, ConfigError, Problem
 from tunnelcc.plots import check_file, save
+from tunnelcc.plots import differences as draw_differences
 from tunnelcc.plots.standard import comparison
 from tunnelcc.store.store import check_name
 from tunnelcc.sweeps import Sweep, export, results_of
@@ -31,21 +32,31 @@ def compare(
     metric: str,
     plot: Path,
     output: Path | None,
+    to: str | None,
+    precision: str | None,
+    most_seeds: int,
 ) -> bool:
-    """Run all combinations, print a table, save a figure. Return whether every run succeeded."""
+    """Run all combinations, print tables, save figures. Return whether every run succeeded."""
     check_file(plot, "--plot")
+    second = plot.with_stem(f"{plot.stem}-differences")
+    check_file(second, "--plot")
     if output is not None:
         export.check_file(output)
     if name is not None:
         check_name(name)
     (found,) = find_all([metric])
     declared = declare(file, options, settings, seeds, name)
-    tally = run_and_print(declared, store, jobs, output=output, metrics=[metric])
-    figure, fixed = comparison(results_of(declared, tally, store, metrics=[metric]), found.name)
+    asked = Comparison(metric, to, precision, most_seeds)
+    ran = run_and_print(declared, store, asked, jobs, output=output, metrics=[metric])
+    results = results_of(ran.declared, ran.tally, store, metrics=[metric])
+    if ran.differences is not None:
+        save(draw_differences(results, found.name, to, ran.differences.found), second)
+        click.echo(second)
+    figure, fixed = comparison(results, found.name)
     save(figure, plot)
     only = ", ".join(fixed)
     click.echo(f"{plot} (only {only}; `tunnelcc plot --at` draws others)" if only else plot)
-    return not tally.failed
+    return not ran.tally.failed
 
 
 def declare(

@@ -12,6 +12,7 @@ from tunnelcc.errors import MISSING, ConfigError, Problem, unknown_name
 from tunnelcc.metrics import Metric, find, flow_harm
 from tunnelcc.output.files import make_directory
 from tunnelcc.plots.curves import curves
+from tunnelcc.plots.differences import differences
 from tunnelcc.plots.heat_map import heat_map
 from tunnelcc.plots.pairs import pairs
 from tunnelcc.plots.scales import is_number
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 #: Kind → the options that it heeds, besides --at.
 KINDS = {
     "curves": ("x", "y", "by", "facet"),
+    "differences": ("y", "to"),
     "scatter": ("x", "y", "by", "facet"),
     "heat-map": ("x", "y", "value", "facet"),
     "pairs": ("facet",),
@@ -48,6 +50,7 @@ class Options:
     at: Sequence[str] = ()
     kind: str = "curves"
     value: str | None = None
+    to: str | None = None
     theory: bool = True
 
 
@@ -66,7 +69,7 @@ def draw(
     """
     if options.kind not in KINDS:
         raise unknown_name("--kind", options.kind, KINDS)
-    for name in ("x", "y", "by", "facet", "value"):
+    for name in ("x", "y", "by", "facet", "value", "to"):
         given = getattr(options, name)
         if given is not None and name not in KINDS[options.kind]:
             heeded = ", ".join(f"--{it}" for it in KINDS[options.kind])
@@ -110,6 +113,8 @@ def _figure(results: xarray.Dataset, options: Options) -> Figure:
         return curves(
             results, x, options.y or "goodput", options.by, options.facet, at, options.theory
         )
+    if options.kind == "differences":
+        return differences(Selection(results, at).results, options.y or "goodput", options.to)
     if options.kind == "scatter":
         x, y = options.x or "queue_delay_mean", options.y or "goodput"
         return scatter(results, x, y, options.by, options.facet, at)

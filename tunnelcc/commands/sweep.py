@@ -6,23 +6,36 @@ from __future__ import annotations
 import shlex
 import sys
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
+import numpy as np
+from numpy.typing import NDArray
 
 from tunnelcc.commands.interrupt import interruptible
 from tunnelcc.commands.options import check_no_axis, parsed
 from tunnelcc.config import scenario as scenarios
-from tunnelcc.errors import ConfigError, Problem, unknown_name
+from tunnelcc.errors import ConfigError, Problem, TunnelccError, unknown_name
 from tunnelcc.metrics import STORED, Metric, find, own_metrics
-from tunnelcc.schema.toml import parse_value
+from tunnelcc.metrics.question import question
+from tunnelcc.schema.toml import parse_toml, parse_value
+from tunnelcc.schema.units import UnitError, parse_percentage
 from tunnelcc.store import Store
 from tunnelcc.store.store import check_name
 from tunnelcc.sweeps import MANY_RUNS, Sweep, Tally, export, results_of, run
-from tunnelcc.sweeps.results import Variables, variables
+from tunnelcc.sweeps.results import Variables, coordinates, variables
+
+if TYPE_CHECKING:
+    from tunnelcc.sweeps.differences import Differences
+    from tunnelcc.sweeps.precision import Known
+
+#: The seeds of a condition that --precision does not pass.
+MOST_SEEDS = 200
 
 
 def sweep(
@@ -39,6 +52,9 @@ def sweep(
     metrics: Sequence[str],
     output: Path | None,
     yes: bool,
+    to: str | None,
+    precision: str | None,
+    most_seeds: int,
 ) -> bool:
     """Run a sweep and print its results. Return whether every run succeeded."""
     find_all(metrics)
@@ -47,33 +63,71 @@ def sweep(
     if name is not None:
         check_name(name)
     declared = declare(file, axes, settings, seeds, name, lambda runs: _confirm(runs, yes))
-    tally = run_and_print(declared, store, jobs, dask, timeout, output, metrics)
-    return not tally.failed
+    comparison = Comparison(metrics[0] if metrics else "goodput", to, precision, most_seeds)
+    ran = run_and_print(declared, store, comparison, jobs, dask, timeout, output, metrics)
+    return not ran.tally.failed
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The options on differences. ``to``: the reference. ``precision``: such as ``2%``."""
+
+    metric: str = "goodput"
+    to: str | None = None
+    precision: str | None = None
+    most_seeds: int = MOST_SEEDS
+
+
+@dataclass(frozen=True)
+class Ran:
+    """A sweep that has been run. ``differences``: None if there was nothing to compare."""
+
+    declared: Sweep
+    tally: Tally
+    differences: Differences | None
 
 
 def run_and_print(
     declared: Sweep,
     store: Path,
+    comparison: Comparison,
     jobs: int | None = None,
     dask: str | None = None,
     timeout: float | None = None,
     output: Path | None = None,
     metrics: Sequence[str] = (),
-) -> Tally:
+) -> Ran:
     """Run a sweep and print its results. ``output``: also write them there.
 
     ``metrics``: are also printed if they are none of those that always are.
     """
     found = find_all(metrics)
+    (metric,) = find_all([comparison.metric])
+    if comparison.to is not None:
+        from tunnelcc.sweeps.differences import axes_of
+
+        question(axes_of(coordinates(declared)), comparison.to)
     threading.Thread(target=_import_table).start()
+    own = own_metrics(metrics)
     with interruptible():
-        tally = run(declared, store, jobs=jobs, client=dask, timeout=timeout)
-        data, coordinates = variables(declared, tally.ids, Store(store), own_metrics(metrics))
+        start = partial(run, jobs=jobs, client=dask, timeout=timeout)
+        known = None
+        if comparison.precision is None:
+            tally = start(declared, store)
+        else:
+            declared, tally, known = _run_until_known(declared, store, comparison, start, own)
+        data, along = variables(declared, tally.ids, Store(store), own)
         from tunnelcc.sweeps.cpu import cpu_warning
+        from tunnelcc.sweeps.differences import Differences, differences, print_differences
         from tunnelcc.sweeps.table import HOST_DEFAULTS, limiting_defaults, print_results
 
-        print_results(data, coordinates, [it.name for it in found], declared.conditions)
-        defaults = limiting_defaults(data, coordinates, lambda key: _is_given(declared.base, key))
+        print_results(data, along, [it.name for it in found], declared.conditions)
+        shown = differences(data, along, metric.name, comparison.to)
+        if shown is not None and known is not None:
+            shown = Differences(metric.name, shown.question, known.found)
+        if shown is not None:
+            print_differences(shown, data, along, known, comparison.precision or "")
+        defaults = limiting_defaults(data, along, lambda key: _is_given(declared.base, key))
         for key, (limited, points) in defaults.items():
             command = ["tunnelcc", *sys.argv[1:], "--set", f"{key}={HOST_DEFAULTS[key]}"]
             click.echo(
@@ -85,7 +139,76 @@ def run_and_print(
         _report(data, tally, store / declared.name)
         if output is not None:
             export.write(results_of(declared, tally, store, metrics=metrics), output)
-    return tally
+    return Ran(declared, tally, shown)
+
+
+def _run_until_known(
+    declared: Sweep,
+    store: Path,
+    comparison: Comparison,
+    start: Callable[..., Tally],
+    own: Sequence[Metric],
+) -> tuple[Sweep, Tally, Known]:
+    """Run seeds until differences are known. Return the sweep with all of them.
+
+    Raises ConfigError.
+    """
+    from tunnelcc.sweeps.differences import axes_of, pairs_of
+    from tunnelcc.sweeps.precision import look_until_known, wanted_runs
+    from tunnelcc.sweeps.table import of_runs
+
+    precision = _precision(comparison.precision or "")
+    first, most = len(declared.seeds), comparison.most_seeds
+    if not 2 <= first <= most:
+        expected = f"at least 2 seeds for a difference, and at most {most} (--most-seeds)"
+        raise ConfigError(Problem("--seeds", first, expected))
+    metric = find(comparison.metric, "--metric").name
+    there = _seeds_there(declared, store)
+    sweep, total = declared, Tally(0)
+
+    def source(seeds: Mapping[tuple[int, ...], int]) -> NDArray[np.float64]:
+        nonlocal sweep
+        sweep = declared.with_seeds(max([there, *seeds.values()]))
+        tally = start(sweep, store, wanted=wanted_runs(seeds, sweep.shape))
+        total.done += tally.done
+        total.failed, total.total, total.ids = tally.failed, tally.total, tally.ids
+        data, _ = variables(sweep, tally.ids, Store(store), own)
+        values = of_runs(data[metric])
+        for point, count in seeds.items():
+            values[point][count:] = np.nan  # those of other looks, which the store has already
+        return values
+
+    data, along = variables(declared, [], Store(store))
+    asked = question(axes_of(along), comparison.to)
+    pairs = {} if asked is None else pairs_of(data, asked)
+    if not pairs:
+        expected = "a sweep with several conditions to compare"
+        raise ConfigError(Problem("--precision", comparison.precision, expected))
+    known = look_until_known(source, pairs, precision, first, most)
+    total.cached = total.total - total.done - total.failed
+    return sweep, total, known
+
+
+def _precision(text: str) -> float:
+    try:
+        value = parse_percentage(text)
+    except UnitError as error:
+        raise ConfigError(Problem("--precision", text, error.expected, error.hint)) from None
+    if not 0.0001 <= value < 1:
+        raise ConfigError(Problem("--precision", text, "a percentage from 0.01% to 99%"))
+    return value
+
+
+def _seeds_there(declared: Sweep, store: Path) -> int:
+    """Return how many seeds the store's sweep of this name has, if they continue the given ones."""
+    if not Store.is_at(store) or declared.name not in Store(store).sweep_names():
+        return 0
+    try:
+        record = Store(store).sweep(declared.name)
+        seeds = Sweep(parse_toml(record.scenario, declared.name), is_record=True).seeds
+    except TunnelccError:
+        return 0
+    return len(seeds) if seeds == declared.with_seeds(len(seeds)).seeds else 0
 
 
 def _is_given(table: dict[str, Any], key: str) -> bool:

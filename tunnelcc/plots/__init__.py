@@ -6,6 +6,7 @@ Every function returns a matplotlib Figure; ``save()`` writes it as PNG, SVG or 
 
 from tunnelcc.plots.beside import plot_beside
 from tunnelcc.plots.curves import curves
+from tunnelcc.plots.differences import differences
 from tunnelcc.plots.heat_map import heat_map
 from tunnelcc.plots.network import plot_network
 from tunnelcc.plots.pairs import pairs
@@ -31,6 +32,7 @@ __all__ = [
     "category_style",
     "check_file",
     "curves",
+    "differences",
     "heat_map",
     "pairs",
     "plot_beside",

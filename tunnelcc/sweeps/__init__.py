@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -101,19 +101,23 @@ def run(
     client: distributed.Client | str | None = None,
     timeout: float | None = None,
     progress: bool = True,
+    wanted: Callable[[int], bool] | None = None,
 ) -> Tally:
     """Simulate the runs of a sweep that the store in ``directory`` does not have.
 
-    Raises ConfigError if the store has another sweep with this name, TunnelccError.
+    ``wanted``: which of them, by position; default: all. Raises ConfigError if the store has
+    another sweep with this name, TunnelccError.
     """
     store = Store(directory)
     with RunsProgress(enabled=progress) as shown:
         store.clean()
         recorder = Recorder(_record(declared, []), declared, store)
+        chosen = wanted or (lambda position: True)
+        total = sum(map(chosen, range(len(declared)))) if wanted else len(declared)
         try:
             return complete(
-                declared.experiments(), len(declared), store, executor(jobs, client),
-                timeout=timeout, progress=shown, on_ids=recorder.update,
+                declared.experiments(), total, store, executor(jobs, client),
+                timeout=timeout, progress=shown, on_ids=recorder.update, wanted=chosen,
             )  # fmt: skip
         finally:
             recorder.save()

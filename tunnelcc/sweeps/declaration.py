@@ -19,6 +19,7 @@ time, so a grid of any size needs no memory.
 
 from __future__ import annotations
 
+import copy
 import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -126,6 +127,13 @@ class Sweep:
 
     def __len__(self) -> int:
         return math.prod(self.shape)
+
+    def with_seeds(self, count: int) -> Sweep:
+        """Return the same sweep with ``count`` seeds: its own first, then those that follow."""
+        found = copy.copy(self)
+        following = itertools.count(max(self.seeds) + 1)
+        found.seeds = (*self.seeds, *itertools.islice(following, max(count - len(self.seeds), 0)))
+        return found
 
     def settings(self, position: int) -> dict[str, Any]:
         """Return key → value of the run at ``position`` (row-major, the seed varies fastest)."""

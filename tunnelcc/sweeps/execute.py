@@ -95,14 +95,16 @@ def complete(
     timeout: float | None = None,
     progress: RunsProgress,
     on_ids: Callable[[list[str]], None] = lambda ids: None,
+    wanted: Callable[[int], bool] = lambda position: True,
 ) -> Tally:
     """Simulate those of ``experiments`` that ``store`` lacks, and those that failed.
 
+    ``total``: how many are ``wanted``, by position; of the others, only the ids are found.
     ``on_ids``: called with Tally.ids (always the same list) when it grows. Raises StoreError if the
     store cannot be written; finished runs stay in it.
     """
     tally = Tally(total)
-    queue = _Queue(experiments, store, tally, on_ids, timeout)
+    queue = _Queue(experiments, store, tally, on_ids, timeout, wanted)
     if not queue.has_any():
         return tally
     with contextlib.closing(run(measure, queue)) as outcomes:
@@ -134,7 +136,9 @@ class _Queue:
         tally: Tally,
         on_ids: Callable[[list[str]], None],
         timeout: float | None,
+        wanted: Callable[[int], bool],
     ) -> None:
+        self._wanted = wanted
         self._rest = iter(experiments)
         self._store = store
         self._tally = tally
@@ -182,14 +186,17 @@ class _Queue:
         experiment = next(self._rest, None)
         if experiment is None:
             return False
-        self._seen += 1
+        is_wanted = self._wanted(len(self._tally.ids))
+        self._seen += is_wanted
         if isinstance(experiment, ConfigError):
-            self._tally.failed += 1
+            self._tally.failed += is_wanted
             self._add("")
             return True
         spec = spec_text(experiment_spec(experiment))
         id_ = spec_id(spec)
         self._add(id_)
+        if not is_wanted:
+            return True
         row = None if id_ in self._pending else self._store.row(id_)
         if id_ in self._pending or (row is not None and not row.error):
             self._tally.cached += 1

@@ -45,12 +45,12 @@ def dataset(
     """
     import xarray
 
-    data, coordinates = variables(sweep, ids, store, own_metrics)
+    data, along = variables(sweep, ids, store, own_metrics)
     if series:
-        coordinates |= _add_series(data, sweep, [*_results(data, store)])
+        along |= _add_series(data, sweep, [*_results(data, store)])
     title = str(sweep.base.get("title", "")) or sweep.conditions
     attributes = {"title": title, "scenario": sweep.to_toml()}
-    return xarray.Dataset(_for_xarray(data), _for_xarray(coordinates), {**attributes, **provenance})
+    return xarray.Dataset(_for_xarray(data), _for_xarray(along), {**attributes, **provenance})
 
 
 def _for_xarray(variables: Variables) -> dict[str, xarray.Variable]:
@@ -97,7 +97,7 @@ def variables(
     if own_metrics:
         _add_own(data, own_metrics, store, flows)
     flow = (("flow",), np.arange(flows), {"long_name": "flow"})
-    return data, {**_coordinates(sweep), "flow": flow}
+    return data, {**coordinates(sweep), "flow": flow}
 
 
 def _add_own(data: Variables, own_metrics: Sequence[Metric], store: Store, flows: int) -> None:
@@ -156,7 +156,8 @@ def _filled(
     return values
 
 
-def _coordinates(sweep: Sweep) -> Variables:
+def coordinates(sweep: Sweep) -> Variables:
+    """Return the axes and seeds of a sweep as variables."""
     found: Variables = {}
     for key, (dimension, coordinate) in sweep.coordinates.items():
         values: Any = np.array(coordinate.values)

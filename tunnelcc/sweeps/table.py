@@ -16,7 +16,8 @@ from tunnelcc.output.tables import Table, console
 from tunnelcc.schema.units import format_probability, format_rate, format_time, mbit_decimals
 from tunnelcc.sweeps.results import Variable, Variables
 
-_MOST_ROWS = 48
+#: Rows of a table in a terminal.
+MOST_ROWS = 48
 
 # Points that a line of limits names.
 _MOST_NAMES = 4
@@ -57,7 +58,7 @@ def print_results(
     told, own = _without_effect(data, coordinates, points, shape)
     rows: list[list[str]] = []
     limits: list[str] = []
-    for point in itertools.islice((it for it in np.ndindex(*shape) if it in told), _MOST_ROWS):
+    for point in itertools.islice((it for it in np.ndindex(*shape) if it in told), MOST_ROWS):
         at = dict(zip(points, point, strict=True))
         cells = [
             own[point] if key in _CC_KEYS and point in own
@@ -93,15 +94,22 @@ def print_results(
             markup=False,
         )
     if goodputs.shape[-1] > 1:
-        out.print(
-            f"means of {goodputs.shape[-1]} seeds ± distance of the farthest run", markup=False
-        )
+        out.print(f"means of {_seeds(goodputs)} seeds ± distance of the farthest run", markup=False)
     arrives = np.isfinite(data["flow_bytes"][1]) & np.isfinite(data["flow_start"][1])
     if (arrives & np.isnan(data["flow_completed"][1])).any():
         out.print("completion: without flows that start in the warm-up", markup=False)
-    left = len(told) - _MOST_ROWS
+    left = len(told) - MOST_ROWS
     if left > 0:
         out.print(f"… and {left} more; --output FILE.csv writes all", markup=False)
+
+
+def _seeds(values: NDArray[np.float64]) -> str:
+    """Return of how many seeds the points have runs; shape (…, seed)."""
+    counts = np.isfinite(values).sum(axis=-1)
+    if not counts.any():
+        return str(values.shape[-1])
+    least, most = counts[counts > 0].min(), counts.max()
+    return str(most) if least == most else f"{least} to {most}"
 
 
 def _without_effect(
@@ -189,7 +197,7 @@ def _columns(data: Variables, axes: Sequence[str], metrics: Sequence[str]) -> It
             continue
         unit = data[metric][2]["units"]
         written, factor, digits = _UNITS.get(unit, (f" {unit}", 1, 2))
-        spread = _mean_and_farthest(_of_runs(data[metric]))
+        spread = _mean_and_farthest(of_runs(data[metric]))
         yield _Column(f"{metric}{written}", factor, digits, spread)
     yield from _completion_columns(data, metrics)
     finite = _finite(data)
@@ -198,7 +206,7 @@ def _columns(data: Variables, axes: Sequence[str], metrics: Sequence[str]) -> It
     has_shares = finite.shape[-1] > 1 and goes_on.any()
     for name, (heading, factor, digits) in _COLUMNS.items():
         if name != "jain" or has_shares or "jain" in metrics:
-            yield _Column(heading, factor, digits, _mean_and_farthest(_of_runs(data[name])))
+            yield _Column(heading, factor, digits, _mean_and_farthest(of_runs(data[name])))
         if name == "jain":
             for entry in _told_entries(data, axes):
                 shares = _mean_and_farthest(_shares_of(data, entry))
@@ -214,10 +222,10 @@ def _completion_columns(data: Variables, metrics: Sequence[str]) -> Iterator[_Co
     if not np.isfinite(data["flow_bytes"][1]).any():
         return
     if "flow_completion_time" not in metrics:
-        times = _mean_and_farthest(_of_runs(data["flow_completion_time"]))
+        times = _mean_and_farthest(of_runs(data["flow_completion_time"]))
         yield _Column("completion s", 1, 3, times)
     if "flow_completed" not in metrics and (completed[1] == 0).any():
-        yield _Column("completed %", 1e2, 1, _mean_and_farthest(_of_runs(completed)))
+        yield _Column("completed %", 1e2, 1, _mean_and_farthest(of_runs(completed)))
 
 
 def _mean_and_farthest(
@@ -235,7 +243,7 @@ def _mean_and_farthest(
     return mean, np.where(count > 1, away, np.nan)
 
 
-def _of_runs(variable: Variable) -> NDArray[np.float64]:
+def of_runs(variable: Variable) -> NDArray[np.float64]:
     """Return one value per run: the mean over its flows if there is one for each."""
     dims, values, _ = variable
     if "flow" not in dims:

@@ -99,7 +99,11 @@ def test_compare_prints_a_table_and_draws_bars(run, tmp_path, monkeypatch):
     code, out, err = run(*command)
     assert code == 0, err
     assert (tmp_path / "compare.png").stat().st_size > 1000
-    rows = [line for line in out.splitlines() if line.startswith(("none", "wireguard"))]
+    table, _, differences = out.partition("goodput, difference to tunnel.name=none")
+    assert [line.split()[:2] for line in differences.splitlines() if "[−" in line] == [
+        ["wireguard", "bbr"], ["wireguard", "cubic"],
+    ]  # fmt: skip
+    rows = [line for line in table.splitlines() if line.startswith(("none", "wireguard"))]
     assert [row.split()[:2] for row in rows] == [
         [tunnel, cc] for tunnel in ("none", "wireguard") for cc in ("bbr", "cubic")
     ]

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Differences of pairs: their intervals hold as often as they say, at all looks together."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from tunnelcc.errors import ConfigError
+from tunnelcc.metrics import paired
+from tunnelcc.metrics.question import question
+
+AXES = {
+    "cc": ("cc", ["bbr", "cubic"], True),
+    "tunnel.name": ("tunnel.name", ["none", "wireguard"], True),
+    "path.loss": ("path.loss", ["0%", "1%", "2%"], False),
+}
+
+
+def pairs(generator, count, ratio=0.9, correlation=0.95, deviation=0.1):
+    """Return runs of two conditions with means 10·ratio and 10."""
+    common = generator.normal(size=count)
+    own = generator.normal(size=(2, count))
+    x, y = np.sqrt(correlation) * common + np.sqrt(1 - correlation) * own
+    return 10 * ratio * (1 + deviation * x), 10 * (1 + deviation * y)
+
+
+@pytest.mark.parametrize("ratio", [0.5, 1.0, 1.3])
+@pytest.mark.parametrize("correlation", [0.0, 0.99])
+def test_intervals_contain_the_truth_as_often_as_they_say(ratio, correlation):
+    generator = np.random.default_rng(1)
+    found = [paired.difference(*pairs(generator, 6, ratio, correlation), 0.9) for _ in range(2000)]
+    held = np.mean([it.low <= ratio - 1 <= it.high for it in found])
+    assert held == pytest.approx(0.9, abs=0.025)  # four standard errors
+
+
+def test_equality_is_rejected_when_the_paired_t_test_rejects_it():
+    generator = np.random.default_rng(2)
+    verdicts = set()
+    for _ in range(200):
+        x, y = pairs(generator, 5, 0.98, 0.9)
+        found = paired.difference(x, y)
+        assert (found.verdict != "undecided") == (stats.ttest_rel(x, y).pvalue < 0.05)
+        verdicts.add(found.verdict)
+    assert verdicts == {"less", "undecided"}
+
+
+def test_a_reference_that_may_be_0_gives_an_absolute_difference():
+    x, y = np.array([5.0, 6.0, 7.5]), np.array([-1.0, 0.5, 0.8])
+    found = paired.difference(x, y)
+    low, high = stats.ttest_rel(x, y).confidence_interval(0.95)
+    assert not found.is_ratio
+    assert (found.mean, found.low, found.high) == pytest.approx((np.mean(x - y), low, high))
+
+
+def test_equal_runs_are_the_same_and_single_pairs_tell_nothing():
+    runs = np.array([9.0, 10.0, 12.0])
+    assert paired.difference(runs, runs).verdict == "same"
+    alone = paired.difference(np.array([9.0, np.nan]), np.array([10.0, 11.0]))
+    assert (alone.pairs, alone.verdict) == (1, "undecided")
+    constant = paired.difference(np.full(3, 9.0), np.full(3, 10.0))
+    assert (constant.low, constant.high) == pytest.approx((-0.1, -0.1))
+    assert np.isnan(constant.correlation)
+
+
+def test_pairs_that_help_and_pairs_that_do_not_are_told_apart():
+    generator = np.random.default_rng(3)
+    related = paired.difference(*pairs(generator, 40, 0.9, 0.95))
+    assert related.is_helped
+    assert related.correlation > 0.9
+    assert related.gain == pytest.approx(1 / (1 - 0.95), rel=0.6)
+    assert paired.difference(*pairs(generator, 40, 0.9, 0)).is_helped is False
+    assert paired.difference(*pairs(generator, 3, 0.9, 0)).is_helped is None
+
+
+def test_the_confidences_of_looks_and_of_several_differences_add_up():
+    assert 1 - paired.each_of(4) == pytest.approx(0.05 / 4)
+    assert sum(1 - paired.at_look(look) for look in range(1, 30)) <= 0.05
+
+
+@pytest.mark.parametrize(
+    ("to", "fixed", "name"),
+    [
+        (None, {"tunnel.name": 0}, "tunnel.name=none"),
+        ("wireguard", {"tunnel.name": 1}, "tunnel.name=wireguard"),
+        ("cc=cubic, 1%", {"cc": 1, "path.loss": 1}, "cc=cubic, path.loss=1%"),
+    ],
+)
+def test_the_reference_is_a_value_of_an_axis(to, fixed, name):
+    asked = question(AXES, to)
+    assert (dict(asked.fixed), asked.name) == (fixed, name)
+    dims, shape = ("cc", "tunnel.name", "path.loss"), (2, 2, 3)
+    for point, other in asked.pairs(dims, shape):
+        for dim, at, at_other in zip(dims, point, other, strict=True):
+            assert at_other == fixed.get(dim, at)
+
+
+def test_an_unknown_reference_is_told_with_the_nearest_name():
+    with pytest.raises(ConfigError, match=r"--to = 'wiregard'.*did you mean 'wireguard'"):
+        question(AXES, "wiregard")
+    both = {"cc": ("cc", ["bbr"], True), "tunnel.cc": ("tunnel.cc", ["bbr"], True)}
+    with pytest.raises(ConfigError, match=r"one of cc=bbr or tunnel.cc=bbr"):
+        question(both, "bbr")
+    assert question({"cc": ("cc", ["bbr"], True)}, None) is None
