@@ -13,6 +13,7 @@ from markdown_it import MarkdownIt
 
 from tunnelcc import catalog
 from tunnelcc.catalog.relay import RelayEntry
+from tunnelcc.config.queue import Discipline
 
 ROOT = Path(__file__).parents[1]  # of the source tree
 
@@ -39,6 +40,12 @@ def tunnel_named(name: str) -> dict[str, str]:
     entry = catalog.load(name)
     needs_rate = isinstance(entry, RelayEntry) and entry.rudp is not None
     return {"name": name, "rate": "20Mbps"} if needs_rate else {"name": name}
+
+
+def discipline_with(parameter: str) -> str:
+    """Return the name of a queue discipline that has the parameter."""
+    found = [it for it in Discipline.__subclasses__() if parameter in it.model_fields]
+    return str(found[-1].model_fields["name"].default)
 
 
 def edited_entry(folder: Path, name: str, old: str, new: str) -> str:

@@ -24,6 +24,18 @@ target_link_libraries(tunnelcc-tests PRIVATE ${test_models} ns3::point-to-point)
 # The models, not the tests, take the time of a run. So tests compile in two thirds of the time, under
 # the sanitizers in half.
 target_compile_options(tunnelcc-tests PRIVATE $<IF:$<CONFIG:Debug>,-O0,-O1>)
+# Most of that time goes into inline functions of the models, which each file would compile again. So the
+# files of a room are one unit, but for those that give a name of another file another meaning.
+if(TUNNELCC_ONE_UNIT)
+  set_target_properties(tunnelcc-tests PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+  foreach(source IN LISTS test_sources)
+    cmake_path(GET source PARENT_PATH room)
+    cmake_path(GET room FILENAME room)
+    if(NOT source MATCHES "/(congestion/bbr3?|path/path|path/queued-link)-test\\.cc$")
+      set_source_files_properties("${source}" PROPERTIES UNITY_GROUP "${room}")
+    endif()
+  endforeach()
+endif()
 target_compile_definitions(tunnelcc-tests
                            PRIVATE TUNNELCC_TEST_DATA="${root}/tests/reference")
 

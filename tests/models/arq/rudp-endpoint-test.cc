@@ -20,10 +20,10 @@ namespace
 using namespace tunnelcc;
 using enum RudpMessage;
 
-class AckListTest : public SimulationTestCase
+class RudpAckListTest : public SimulationTestCase
 {
   public:
-    AckListTest()
+    RudpAckListTest()
         : SimulationTestCase("Lists of 300 numbers at most leave twice, every 5 ms and a bit")
     {
     }
@@ -195,10 +195,10 @@ class CloseTest : public SimulationTestCase
     }
 };
 
-class ConservationTest : public SimulationTestCase
+class RudpConservationTest : public SimulationTestCase
 {
   public:
-    ConservationTest(double loss, bool reorders)
+    RudpConservationTest(double loss, bool reorders)
         : SimulationTestCase("Every byte arrives once, both ways, loss " + std::to_string(loss) +
                              (reorders ? ", reordering" : "")),
           m_loss(loss),
@@ -276,7 +276,7 @@ class RudpEndpointTestSuite : public ns3::TestSuite
     RudpEndpointTestSuite()
         : TestSuite("tunnelcc-arq-rudp-endpoint", Type::UNIT)
     {
-        AddTestCase(new AckListTest, Duration::QUICK);
+        AddTestCase(new RudpAckListTest, Duration::QUICK);
         AddTestCase(new CopyTest, Duration::QUICK);
         AddTestCase(new PingTest, Duration::QUICK);
         AddTestCase(new CloseTest, Duration::QUICK);
@@ -284,7 +284,7 @@ class RudpEndpointTestSuite : public ns3::TestSuite
         {
             for (double loss : {0.0, 0.05, 0.2})
             {
-                AddTestCase(new ConservationTest(loss, reorders), Duration::QUICK);
+                AddTestCase(new RudpConservationTest(loss, reorders), Duration::QUICK);
             }
         }
     }

@@ -22,10 +22,10 @@ using enum RudpMessage;
 
 const auto ALL_LOST = [](const RudpDatagram&) { return true; };
 
-class ResendTest : public SimulationTestCase
+class RudpResendTest : public SimulationTestCase
 {
   public:
-    ResendTest()
+    RudpResendTest()
         : SimulationTestCase("A packet without an ACK leaves twelve times, evenly, and no more")
     {
     }
@@ -178,10 +178,10 @@ class PacingTest : public SimulationTestCase
     }
 };
 
-class WriteTest : public SimulationTestCase
+class RudpWriteTest : public SimulationTestCase
 {
   public:
-    WriteTest()
+    RudpWriteTest()
         : SimulationTestCase("A write is cut into thousands, which later writes do not fill up")
     {
     }
@@ -247,10 +247,10 @@ class RudpSenderTestSuite : public ns3::TestSuite
     RudpSenderTestSuite()
         : TestSuite("tunnelcc-arq-rudp-sender", Type::UNIT)
     {
-        AddTestCase(new ResendTest, Duration::QUICK);
+        AddTestCase(new RudpResendTest, Duration::QUICK);
         AddTestCase(new PingTimeTest, Duration::QUICK);
         AddTestCase(new PacingTest, Duration::QUICK);
-        AddTestCase(new WriteTest, Duration::QUICK);
+        AddTestCase(new RudpWriteTest, Duration::QUICK);
         AddTestCase(new WindowTest, Duration::QUICK);
     }
 };

@@ -24,8 +24,6 @@ namespace
 
 using namespace tunnelcc;
 
-constexpr int64_t RTT = 100 * MS;
-
 void
 AckRound(FakeTransport& transport)
 {

@@ -26,10 +26,6 @@ namespace
 using namespace tunnelcc;
 using Mode = Bbr::Mode;
 
-/// Rate and delay of the path in most cases.
-constexpr double RATE = 1000;
-constexpr int64_t RTT = 100 * MS;
-
 class MaxFilterTest : public SimulationTestCase
 {
   public:

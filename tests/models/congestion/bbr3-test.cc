@@ -22,9 +22,7 @@ namespace
 using namespace tunnelcc;
 using Mode = Bbr3::Mode;
 
-/// Rate and delay of the pipe in most cases; one segment takes a millisecond of the link.
-constexpr double RATE = 1000;
-constexpr int64_t RTT = 100 * MS;
+/// Segments in flight that fill the pipe.
 constexpr double BDP = 101;
 
 /// A stay in one state.

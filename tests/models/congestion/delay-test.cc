@@ -22,8 +22,6 @@ namespace
 
 using namespace tunnelcc;
 
-constexpr int64_t RTT = 100 * MS;
-
 class VegasQueueTest : public SimulationTestCase
 {
   public:

@@ -19,13 +19,13 @@ namespace
 
 using namespace tunnelcc;
 
-constexpr int64_t RTT = 40 * MS;
+constexpr int64_t SHORT_RTT = 40 * MS;
 
 /// A sender out of slow start, at a window.
 class Sender
 {
   public:
-    explicit Sender(double window, int64_t rtt = RTT)
+    explicit Sender(double window, int64_t rtt = SHORT_RTT)
         : prague(PragueParameters{}),
           transport(prague, rtt, static_cast<uint32_t>(window))
     {
@@ -155,7 +155,7 @@ class SlowStartTest : public SimulationTestCase
     void DoRun() override
     {
         Prague prague(PragueParameters{});
-        FakeTransport transport(prague, RTT);
+        FakeTransport transport(prague, SHORT_RTT);
         transport.AckWindow();
         transport.AckWindow();
         NS_TEST_EXPECT_MSG_EQ(transport.state.cwnd, 40, "doubled twice");

@@ -26,8 +26,6 @@ namespace
 
 using namespace tunnelcc;
 
-constexpr int64_t RTT = 100 * MS;
-
 class AllTypeIdsTest : public SimulationTestCase
 {
   public:

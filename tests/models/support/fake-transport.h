@@ -24,6 +24,11 @@
 namespace tunnelcc
 {
 
+/// Rate (segments/s) and delay of the path in most cases: a segment takes a millisecond of the
+/// link.
+constexpr double RATE = 1000;
+constexpr int64_t RTT = 100 * MS;
+
 /// Let ns3::Simulator::Now() become `now`.
 inline void
 MoveSimulatorTo(int64_t now)

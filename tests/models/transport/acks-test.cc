@@ -324,10 +324,10 @@ class AckTimeTest : public SimulationTestCase
     }
 };
 
-class PingPongTest : public SimulationTestCase
+class PingPongExchangeTest : public SimulationTestCase
 {
   public:
-    PingPongTest()
+    PingPongExchangeTest()
         : SimulationTestCase("ACKs wait for an answer where there was one before"
                              " -> for 40 ms, once, as in 6.18; not at all as in 5.10 (Linux "
                              "inet_csk_in_pingpong_mode(), tcp_delack_timer_handler())")
@@ -360,10 +360,10 @@ class PingPongTest : public SimulationTestCase
     }
 };
 
-class EcnEchoTest : public SimulationTestCase
+class EcnEchoExchangeTest : public SimulationTestCase
 {
   public:
-    EcnEchoTest()
+    EcnEchoExchangeTest()
         : SimulationTestCase("A mark brings two ACKs at once, and so does the answer to its echo"
                              " -> ACKs 20, 21 at 250 ms with echoes, 25 at 450 ms without (RFC "
                              "3168, 6.1.3; RFC 8257, 3.2; Linux tcp_enter_quickack_mode())")
@@ -555,8 +555,8 @@ class TransportAcksTestSuite : public ns3::TestSuite
         AddTestCase(new QuickAckAfterGapTest, Duration::QUICK);
         AddTestCase(new QuickAckWhileWindowGrowsTest, Duration::QUICK);
         AddTestCase(new AckTimeTest, Duration::QUICK);
-        AddTestCase(new PingPongTest, Duration::QUICK);
-        AddTestCase(new EcnEchoTest, Duration::QUICK);
+        AddTestCase(new PingPongExchangeTest, Duration::QUICK);
+        AddTestCase(new EcnEchoExchangeTest, Duration::QUICK);
         AddTestCase(new AnnouncedReductionTest, Duration::QUICK);
         AddTestCase(new PiggybackTest, Duration::QUICK);
     }

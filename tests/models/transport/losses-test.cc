@@ -89,10 +89,10 @@ class RateSampleFlightTest : public SimulationTestCase
     }
 };
 
-class DelayedAckTest : public SimulationTestCase
+class MaybeDelayedAckTest : public SimulationTestCase
 {
   public:
-    DelayedAckTest()
+    MaybeDelayedAckTest()
         : SimulationTestCase(
               "Only the ACK of a lone short segment may have been delayed"
               " -> of 500 bytes; not of 1448, nor of both (Linux tcp_clean_rtx_queue())")
@@ -161,7 +161,7 @@ class LossesTestSuite : public ns3::TestSuite
     {
         AddTestCase(new LossReportTest, Duration::QUICK);
         AddTestCase(new RateSampleFlightTest, Duration::QUICK);
-        AddTestCase(new DelayedAckTest, Duration::QUICK);
+        AddTestCase(new MaybeDelayedAckTest, Duration::QUICK);
         AddTestCase(new TransmitStartTest, Duration::QUICK);
     }
 };

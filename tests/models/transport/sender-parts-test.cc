@@ -24,7 +24,7 @@ namespace
 
 using namespace tunnelcc;
 
-constexpr uint32_t FULL = 1'448; //!< payload of a full segment, bytes
+constexpr uint32_t MSS = 1'448; //!< payload of a full segment, bytes
 
 class SendWindowTest : public ns3::TestCase
 {
@@ -40,10 +40,10 @@ class SendWindowTest : public ns3::TestCase
     {
         SendBuffer buffer(1 << 20, 1 << 20);
         Scoreboard board;
-        SendWindow window(FULL, false);
-        buffer.Write(10 * FULL + 100, 1 << 20);
+        SendWindow window(MSS, false);
+        buffer.Write(10 * MSS + 100, 1 << 20);
         window.OnWindow(0, 10'000);
-        NS_TEST_EXPECT_MSG_EQ(window.NextLength(buffer, board, false), FULL, "a full one");
+        NS_TEST_EXPECT_MSG_EQ(window.NextLength(buffer, board, false), MSS, "a full one");
         buffer.OnSent(9'000);
         NS_TEST_EXPECT_MSG_EQ(window.Room(buffer.SentOffset()), 1'000, "left");
         NS_TEST_EXPECT_MSG_EQ(window.NextLength(buffer, board, false), 0, "less than half of it");
@@ -107,10 +107,10 @@ class IdleWindowTest : public ns3::TestCase
     }
 };
 
-class UnusedWindowTest : public ns3::TestCase
+class PartlyUsedWindowTest : public ns3::TestCase
 {
   public:
-    UnusedWindowTest()
+    PartlyUsedWindowTest()
         : ns3::TestCase("For a time-out 20 of a window of 100 are used -> 60, half way (RFC"
                         " 2861, 3.1)")
     {
@@ -124,7 +124,7 @@ class UnusedWindowTest : public ns3::TestCase
         unused.window.State().ssthresh = 50;
         for (int i = 0; i < 20; ++i)
         {
-            unused.board.Append({.length = FULL});
+            unused.board.Append({.length = MSS});
         }
         unused.window.Validate(time / 2, false, 200 * MS, isWriterBlocked);
         unused.window.Validate(time, false, 200 * MS, isWriterBlocked);
@@ -213,7 +213,7 @@ struct Recovery : Window
     {
         for (uint32_t i = 0; i < segments; ++i)
         {
-            board.Append({.sentTime = now, .length = FULL});
+            board.Append({.sentTime = now, .length = MSS});
             recovery.OnTransmit();
         }
     }
@@ -300,10 +300,10 @@ class FastRecoveryTest : public ns3::TestCase
     }
 };
 
-class TimeOutTest : public ns3::TestCase
+class NeedlessTimeOutTest : public ns3::TestCase
 {
   public:
-    TimeOutTest()
+    NeedlessTimeOutTest()
         : ns3::TestCase("A time-out was needless -> new data goes first, an original's"
                         " arrival undoes it (RFC 5682, 3.1)")
     {
@@ -328,10 +328,10 @@ class TimeOutTest : public ns3::TestCase
     }
 };
 
-class TailLossProbeTest : public ns3::TestCase
+class ProbeOutcomeTest : public ns3::TestCase
 {
   public:
-    TailLossProbeTest()
+    ProbeOutcomeTest()
         : ns3::TestCase("A tail loss probe repaired a loss -> the window is reduced once (RFC"
                         " 8985, 7.4.2)")
     {
@@ -401,13 +401,13 @@ class TransmitterTest : public ns3::TestCase
     void DoRun() override
     {
         Transmission script;
-        script.buffer.Write(3 * FULL, 1 << 20);
+        script.buffer.Write(3 * MSS, 1 << 20);
         Transmitter::Burst burst = script.transmitter.SendBurst(0, 2, false);
         NS_TEST_EXPECT_MSG_EQ(script.sent.str(), "0 1P 2P ", "bursts of two end with PSH");
-        NS_TEST_EXPECT_MSG_EQ(burst.bytes, 3 * FULL, "payload");
+        NS_TEST_EXPECT_MSG_EQ(burst.bytes, 3 * MSS, "payload");
         NS_TEST_EXPECT_MSG_EQ(script.transmitter.TakeHeadSent(), true, "the first one");
         script.board.MarkLost(1);
-        script.buffer.Write(20 * FULL, 1 << 20);
+        script.buffer.Write(20 * MSS, 1 << 20);
         script.sent.str("");
         burst = script.transmitter.SendBurst(MS, 2, true);
         NS_TEST_EXPECT_MSG_EQ(script.sent.str(), "1P ", "paced: what was lost, alone");
@@ -442,7 +442,7 @@ class HalfWindowTest : public ns3::TestCase
     {
         Transmission script;
         script.window.Set(0, cwnd);
-        script.buffer.Write(20 * FULL, 1 << 20);
+        script.buffer.Write(20 * MSS, 1 << 20);
         const Transmitter::Burst burst = script.transmitter.SendBurst(0, 10, isPaced);
         return script.sent.str() + (burst.isWhole ? "more" : "");
     }
@@ -482,8 +482,8 @@ class BurstTest : public ns3::TestCase
     /// Segments of bursts with the pacing gains 0.75, 1 and 1.25.
     static std::string Bursts(int64_t step, int64_t minRtt)
     {
-        const Pacer pacer(1'000'000'000 / 1'024, step, FULL);
-        const double rate = 0.99 * 100e6 / 8 * FULL / (FULL + 52);
+        const Pacer pacer(1'000'000'000 / 1'024, step, MSS);
+        const double rate = 0.99 * 100e6 / 8 * MSS / (MSS + 52);
         std::ostringstream bursts;
         bursts << pacer.BurstSegments(0.75 * rate, minRtt, 2) << ' '
                << pacer.BurstSegments(rate, minRtt, 2) << ' '
@@ -530,12 +530,12 @@ class TransportSenderPartsTestSuite : public ns3::TestSuite
     {
         AddTestCase(new SendWindowTest, Duration::QUICK);
         AddTestCase(new IdleWindowTest, Duration::QUICK);
-        AddTestCase(new UnusedWindowTest, Duration::QUICK);
+        AddTestCase(new PartlyUsedWindowTest, Duration::QUICK);
         AddTestCase(new RetransmissionTimerTest, Duration::QUICK);
         AddTestCase(new RttSampleTest, Duration::QUICK);
         AddTestCase(new FastRecoveryTest, Duration::QUICK);
-        AddTestCase(new TimeOutTest, Duration::QUICK);
-        AddTestCase(new TailLossProbeTest, Duration::QUICK);
+        AddTestCase(new NeedlessTimeOutTest, Duration::QUICK);
+        AddTestCase(new ProbeOutcomeTest, Duration::QUICK);
         AddTestCase(new TransmitterTest, Duration::QUICK);
         AddTestCase(new HalfWindowTest, Duration::QUICK);
         AddTestCase(new BurstTest, Duration::QUICK);

@@ -8,6 +8,7 @@ import sys
 import pytest
 
 import tunnelcc as tc
+from helpers import discipline_with
 from tunnelcc.catalog.datagram import DatagramEntry
 from tunnelcc.config import Experiment, HostOverrides, LinkDirection, scenario
 from tunnelcc.schema import keys_of
@@ -263,21 +264,13 @@ def _tunnel_with(key: str) -> str:
     return "ethudp" if name in DatagramEntry.OVERRIDES else "gost-relay-ws"
 
 
-#: Disciplines that have the parameters of path.queue; red has the rest.
-_DISCIPLINE = {
-    **dict.fromkeys(["target", "interval", "quantum", "queues", "ecn"], "fq-codel"),
-    **dict.fromkeys(["alpha", "beta", "burst"], "pie"),
-    **dict.fromkeys(["step", "coupling", "classic_share"], "dualpi2"),
-}
-
-
 def _settings_around(key: str) -> dict[str, object]:
     """What a key of the path needs beside it."""
     group, _, name = key.rpartition(".")
     where, _, table = group.rpartition(".")
     around: dict[str, object] = {}
     if table == "queue" and where and name != "name":
-        around = {group: _DISCIPLINE.get(name, "red")}
+        around = {group: discipline_with(name)}
     needs: dict[str, dict[str, object]] = {
         "gilbert_elliott": {"p": "1%", "r": "20%", "k": "100%"},
         "policer": {"rate": "50Mbps"},

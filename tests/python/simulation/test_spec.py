@@ -9,6 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from helpers import discipline_with
 from tunnelcc import catalog, core
 from tunnelcc.catalog.datagram import DatagramEntry
 from tunnelcc.config import Experiment, scenario
@@ -272,14 +273,9 @@ AROUND = {
     "path.jitter_distribution": {"jitter": "1ms"},
     "path.jitter_reorders": {"jitter": "1ms"},
     **{
-        f"path.queue.{name}": {"queue": queue}
-        for queue, names in {
-            "fq-codel": ("target", "interval", "quantum", "queues", "ecn"),
-            "pie": ("alpha", "beta", "burst"),
-            "dualpi2": ("step", "coupling", "classic_share"),
-            "red": ("min_threshold", "max_threshold", "max_probability", "weight", "gentle"),
-        }.items()
-        for name in names
+        key: {"queue": discipline_with(key.removeprefix("path.queue."))}
+        for key in ARRIVALS
+        if key.startswith("path.queue.")
     },
 }
 
