@@ -16,22 +16,35 @@ _SHARED = 24.0
 #: What an axis takes to the left of its panel, and below it: numbers and label.
 _AXIS = 44.0
 _BELOW = 35.0
-#: What a panel's own title takes. That of the figure is above it, and as long as the figure.
-_TITLE = 18.0
+#: What a line of a panel's title takes.
+_LINE = 12.0
 #: A figure that is not wider is legible as a whole.
 _NARROW = 420.0
+#: What is shown beside each other on a phone is not wider, unless it is one panel.
+_PART = 330.0
+#: What is left of a text in a legend: the line or mark that it explains.
+_HANDLE = 28.0
+#: A point is at most so many pixels.
+_ENLARGED = 1.35
 
 _SIZE = re.compile(r'<svg [^>]*viewBox="0 0 ([\d.]+) ([\d.]+)"')
 _PANEL = re.compile(r'<g id="axes_\d+">\s*<g id="patch_\d+">\s*<path d="([^"]*)"')
+_LEGEND = re.compile(r'<g id="legend_\d+">.*', re.DOTALL)
+_OF_FIGURE = re.compile(r'^  <g id="(?:text|legend)_', re.MULTILINE)
+_TEXT = re.compile(r"translate\(([\d.]+) ([\d.]+)\) scale")
 _NUMBER = re.compile(r"-?[\d.]+")
 _TABLE = re.compile(r'(<div class="stacked">.*?</div>)', re.DOTALL)
 
+#: Left, top, width and height of a piece of a figure.
+View = tuple[float, float, float, float]
 
-def views(text: str) -> list[tuple[float, float, float, float]]:
-    """Return the parts of a figure (x, y, width, height) that are shown below each other.
 
-    ``text``: the SVG. Nothing if the figure is shown as a whole. Its title, which is
-    above the panels, is in no part; a legend below them is the last one.
+def parts(text: str) -> list[list[View]]:
+    """Return the parts of a figure that are shown below each other, each with its views in a row.
+
+    ``text``: the SVG. Nothing if the figure is shown as a whole. A panel that shares the axis of
+    another has that axis beside it. The figure's title, which is above the panels, is in no part; a
+    legend below them comes last, in columns.
     """
     size, paths = _SIZE.search(text), _PANEL.findall(text)
     if size is None or float(size[1]) <= _NARROW:
@@ -43,38 +56,89 @@ def views(text: str) -> list[tuple[float, float, float, float]]:
         spans.add((min(numbers[::2]), max(numbers[::2])))
         tops.append(min(numbers[1::2]))
         bottoms.append(max(numbers[1::2]))
-    groups: list[tuple[float, float]] = []
-    for left, right in sorted(spans):
-        is_bar = right - left < _AXIS  # of colours
-        if groups and (is_bar or left - groups[-1][1] < _SHARED):
-            groups[-1] = groups[-1][0], max(right, groups[-1][1])
-        else:
-            groups.append((left, right))
-    edges = [0.0]
-    for (_, before), (after, _) in pairwise(groups):
-        edges.append(max(before + 2, after - _AXIS))
-    edges.append(width)
-    if len(groups) < 2:
+    # What is written above the panels, but for what belongs to the figure and comes after them.
+    titles = [float(y) for _, y in _TEXT.findall(_OF_FIGURE.split(text)[0]) if float(y) < min(tops)]
+    top = max(0.0, min(titles, default=min(tops)) - _LINE)
+    bottom = min(height, max(bottoms) + _BELOW)
+    panels = _panels(sorted(spans))
+    if len(panels) < 2:
         return []
-    top, bottom = max(0.0, min(tops) - _TITLE), min(height, max(bottoms) + _BELOW)
-    parts = [(a, top, b - a, bottom - top) for a, b in pairwise(edges)]
-    has_legend = height - bottom > _TITLE
-    return [*parts, (0.0, bottom, width, height - bottom)] if has_legend else parts
+    legend = _legend(text, bottom, width)
+    if not legend:
+        bottom = height
+    below = height - bottom
+    found = [[(a, top, b - a, bottom - top) for a, b in row] for row in _rows(panels, width)]
+    return found + [[(a, bottom, b - a, below)] for a, b in legend]
+
+
+def _panels(spans: list[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Return the panels, from left to right, each with its bar of colours."""
+    panels: list[tuple[float, float]] = []
+    for left, right in spans:
+        if panels and right - left < _AXIS:
+            panels[-1] = panels[-1][0], right
+        else:
+            panels.append((left, right))
+    return panels
+
+
+def _rows(panels: list[tuple[float, float]], width: float) -> list[list[tuple[float, float]]]:
+    """Return from where to where the pieces in each row are: an axis of before, and panels."""
+    shares = [False, *(after[0] - before[1] < _SHARED for before, after in pairwise(panels))]
+    edges = [0.0]
+    for (_, before), (after, _), is_shared in zip(panels, panels[1:], shares[1:], strict=False):
+        edges.append((before + after) / 2 if is_shared else max(before + 2, after - _AXIS))
+    edges.append(width)
+    rows: list[list[tuple[float, float]]] = []
+    axis = (0.0, 0.0)
+    for (start, _), left, right, is_shared in zip(panels, edges, edges[1:], shares, strict=False):
+        if not is_shared:
+            axis = (left, start - 1)
+            rows.append([(left, right)])
+        elif sum(b - a for a, b in rows[-1]) + right - left <= _PART:
+            rows[-1][-1] = rows[-1][-1][0], right
+        else:
+            rows.append([axis, (left, right)])
+    return rows
+
+
+def _legend(text: str, top: float, width: float) -> list[tuple[float, float]]:
+    """Return the columns of the legend below ``top``, as many beside each other as fit."""
+    legend = _LEGEND.search(text)
+    texts = _TEXT.findall(legend[0]) if legend else []
+    columns = sorted({float(x) - _HANDLE for x, y in texts if float(y) > top})
+    if not columns:
+        return []
+    columns.append(width - columns[0])  # it is in the middle
+    rows: list[tuple[float, float]] = []
+    for left, right in pairwise(columns):
+        if rows and right - rows[-1][0] <= _PART:
+            rows[-1] = rows[-1][0], right
+        else:
+            rows.append((left, right))
+    return rows
 
 
 def figure(image: str, source: str, alternative: str, file: Path) -> str:
     """Return the HTML of a figure, whole and in parts; ``image``: its HTML as a whole."""
-    parts = views(file.read_text("utf-8"))
-    if not parts:
+    rows = parts(file.read_text("utf-8"))
+    if not rows:
         return image
-    shown = "".join(
-        f'<img alt="{alternative} (part {number} of {len(parts)})" loading="lazy" '
-        f'src="{source}#svgView(viewBox({x:.1f},{y:.1f},{width:.1f},{height:.1f}))" '
-        f'style="aspect-ratio: {width:.1f} / {height:.1f}">'
-        for number, (x, y, width, height) in enumerate(parts, 1)
-    )
+
+    def shown(row: list[View], number: int) -> str:
+        texts = [""] * (len(row) - 1) + [f"{alternative} (part {number} of {len(rows)})"]
+        views = "".join(
+            f'<img alt="{text}" loading="lazy" '
+            f'src="{source}#svgView(viewBox({x:.1f},{y:.1f},{width:.1f},{height:.1f}))" '
+            f'style="flex: {width:.1f}; aspect-ratio: {width:.1f} / {height:.1f}">'
+            for text, (x, y, width, height) in zip(texts, row, strict=True)
+        )
+        widest = _ENLARGED * sum(width for _, _, width, _ in row)
+        return f'<span class="part" style="max-width: {widest:.0f}px">{views}</span>'
+
+    content = "".join(shown(row, number) for number, row in enumerate(rows, 1))
     title = f'<span class="title" aria-hidden="true">{alternative.strip()}</span>'
-    return f'<span class="whole">{image}</span><span class="parts">{title}{shown}</span>'
+    return f'<span class="whole">{image}</span><span class="parts">{title}{content}</span>'
 
 
 def labelled(content: str) -> str:

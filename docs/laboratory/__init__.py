@@ -37,6 +37,7 @@ STOPS = {
     "buffer": [f"{it}bdp" for it in (0.1, 0.25, 0.5, 1, 2, 4, 8, 16)],
     "loss": ["0%", "0.001%", "0.01%", "0.03%", "0.1%", "0.3%", "1%", "3%", "10%"],
     "flows": [str(it) for it in range(1, 9)],
+    "other_rtt": ["same", *(f"{it}ms" for it in (1, 2, 5, 10, 20, 40, 80, 160, 300, 600))],
     "other_flows": [str(it) for it in range(9)],
     "duration": [f"{it}s" for it in (5, 10, 20, 30, 60, 120)],
     "seed": [str(it) for it in range(1, 11)],
@@ -49,8 +50,10 @@ DEFAULTS = {
     "queue": "drop-tail",
     "tunnel": "none",
     "cc": "cubic",
+    "carrier_cc": "default",
     "flows": "1",
     "other_cc": "bbr",
+    "other_rtt": "same",
     "other_flows": "1",
     "duration": "20s",
     "seed": "1",
@@ -63,25 +66,91 @@ QUEUES = {
     "red": "RED",
     "dualpi2": "DualPI2: a second queue for L4S",
 }
-#: Experiments that pages of the site offer to try: by lesson, and by figure.
+#: Experiments that pages of the site offer to try, and what to change there, by the lesson or the
+#: figure. The laboratory has steps, so values are the nearest ones. It cannot show the other
+#: figures: of downloads, short flows, messages, MTUs, relays on the way, QUIC or several links.
 TRY = {
-    "notebooks/one-flow-to-a-shared-tunnel": "cc=bbr&other_flows=0&buffer=4bdp&duration=30s",
-    "notebooks/fairness-and-buffer-depth": "cc=bbr&other_cc=cubic&buffer=4bdp&duration=60s",
-    "notebooks/rtt-fairness": "cc=reno&other_cc=bbr&rtt=80ms&buffer=4bdp&duration=60s",
-    "notebooks/what-a-tunnel-changes": "tunnel=openvpn-tcp&loss=0.1%25&other_cc=cubic",
-    "notebooks/who-repairs-loss": "tunnel=kcptun&loss=3%25&rate=20Mbps&other_cc=cubic",
-    "curves/who-beats-whom.svg": "cc=bbr&other_cc=cubic&buffer=1bdp&duration=60s",
-    "curves/tcp-over-tcp.svg": "tunnel=vtun&flows=8&other_flows=0&loss=0.1%25",
-    "curves/one-carrier-or-many.svg": "tunnel=gost-relay-mwss&flows=8&other_cc=cubic&loss=0.1%25",
-    "curves/tunnel-mtu.svg": "tunnel=ethudp&other_flows=0",
-    "mixtures/neighbours-tunnel.svg": "tunnel=openvpn-tcp&cc=cubic&other_cc=cubic&buffer=0.5bdp",
-    "mixtures/vpn-of-eight.svg": "tunnel=wireguard&flows=8&other_cc=cubic&duration=60s",
-    "gost-thesis/goodput.svg": "tunnel=gost-relay-wss&flows=4&other_flows=0&rtt=160ms",
-    "li2018-bbr/3.svg": "rate=1000Mbps&duration=5s&cc=bbr&other_flows=0&rtt=10ms",
-    "repair/loss-repair.svg": "tunnel=udpspeeder&loss=3%25&other_flows=0",
-    "repair/beside-a-plain-flow.svg": "tunnel=kcptun&loss=0.1%25&other_cc=cubic",
-    "repair/accelerators-goodput.svg": "cc=pcc&loss=3%25&rtt=20ms&other_flows=0",
-    "repair/accelerators-harm.svg": "cc=unlimited&other_cc=cubic&loss=0.1%25",
+    "notebooks/one-flow-to-a-shared-tunnel": (
+        "cc=bbr&other_flows=0&buffer=4bdp&duration=30s",
+        "compare cubic, then choose a tunnel and more flows",
+    ),
+    "notebooks/fairness-and-buffer-depth": (
+        "cc=bbr&other_cc=cubic&buffer=4bdp&duration=60s",
+        "move the buffer and the number of flows",
+    ),
+    "notebooks/rtt-fairness": (
+        "rtt=20ms&cc=reno&other_cc=reno&other_rtt=160ms&duration=60s",
+        "compare bbr, and a larger buffer",
+    ),
+    "notebooks/what-a-tunnel-changes": (
+        "tunnel=openvpn-tcp&flows=4&loss=0.1%25&other_cc=cubic",
+        "compare openvpn-udp and gost-relay-wss",
+    ),
+    "notebooks/who-repairs-loss": (
+        "tunnel=kcptun&loss=3%25&rate=20Mbps&other_cc=cubic",
+        "compare udpspeeder, no tunnel with bbr, and other losses",
+    ),
+    "readme/tunnelcc.svg": (
+        "rtt=80ms&loss=0.3%25&tunnel=gost-relay-wss&carrier_cc=bbr&other_flows=0&duration=30s",
+        "compare no tunnel, bbr, and other losses",
+    ),
+    "programs/trace.svg": (
+        "tunnel=openvpn-2.6-tcp&flows=8&other_flows=0&buffer=4bdp",
+        "compare openvpn-udp, and watch the RTT",
+    ),
+    "curves/who-beats-whom.svg": (
+        "cc=bbr&other_cc=cubic&buffer=1bdp&duration=60s",
+        "choose another pair or buffer",
+    ),
+    "curves/tcp-over-tcp.svg": (
+        "rate=200Mbps&tunnel=vtun&flows=8&other_flows=0&loss=0.1%25",
+        "compare vtun-udp, and bbr for the carrier",
+    ),
+    "curves/bbr-inside-cubic.svg": (
+        "rate=100Mbps&loss=0.1%25&tunnel=openvpn-2.6-tcp&cc=bbr&carrier_cc=cubic&flows=4&other_flows=0",
+        "exchange bbr and cubic",
+    ),
+    "curves/one-carrier-or-many.svg": (
+        "rate=100Mbps&rtt=80ms&loss=0.1%25&tunnel=gost-relay-mws&flows=8&other_flows=0&duration=30s",
+        "compare gost-relay-ws, which has a carrier for each flow",
+    ),
+    "mixtures/neighbours-tunnel.svg": (
+        "rate=20Mbps&buffer=0.25bdp&tunnel=gost-relay-wss&carrier_cc=bbr&other_cc=cubic&other_flows=8"
+        "&duration=60s",
+        "compare other tunnels, cubic for the carrier, and other buffers",
+    ),
+    "mixtures/vpn-of-eight.svg": (
+        "tunnel=wireguard&flows=8&other_cc=cubic&other_flows=8&duration=60s",
+        "compare openvpn-tcp, and bbr for its carrier",
+    ),
+    "gost-thesis/goodput.svg": (
+        "rate=1000Mbps&rtt=160ms&tunnel=gost-relay-wss&flows=4&other_flows=0&duration=10s",
+        "compare bbr and one flow",
+    ),
+    "li2018-bbr/3.svg": (
+        "rate=1000Mbps&rtt=20ms&cc=bbr&other_flows=0&duration=5s",
+        "move the RTT and see what limits the flow",
+    ),
+    "repair/loss-repair.svg": (
+        "rtt=80ms&loss=3%25&tunnel=udpspeeder&other_flows=0",
+        "compare sdwan-fec, gost-kcp, sdwan-tcp-opt and no tunnel",
+    ),
+    "repair/beside-a-plain-flow.svg": (
+        "rtt=80ms&loss=1%25&tunnel=gost-kcp&other_cc=cubic",
+        "compare udpspeeder, and no loss",
+    ),
+    "repair/accelerators-goodput.svg": (
+        "rtt=20ms&loss=3%25&cc=bbr&other_flows=0",
+        "compare vivace, zeta-like and other losses, and kcptun",
+    ),
+    "repair/accelerators-price.svg": (
+        "rtt=80ms&loss=3%25&tunnel=gost-kcp&other_flows=0",
+        "the path's utilisation beside the goodput shows what the repair costs",
+    ),
+    "repair/accelerators-harm.svg": (
+        "rtt=80ms&cc=unlimited&other_cc=cubic",
+        "compare bbr, vivace and qvegas",
+    ),
 }
 _MOST_FLOWS = 8
 #: What is of each flow, not of its kind.
@@ -102,7 +171,7 @@ def page(module: Path, home: str) -> str:
         "library": library,
         "license": (HERE / "uplot/LICENSE").read_text("utf-8"),
         "script": script,
-        "worker": _plain(HERE / "engine.mjs") + "\n" + (HERE / "worker.js").read_text("utf-8"),
+        "worker": _plain(HERE / "engine.mjs") + "\n" + _plain(HERE / "worker.mjs"),
         "module": _packed(module.read_bytes()),
         "data": _packed(json.dumps(data(), separators=(",", ":")).encode()),
         "home": home,
@@ -152,6 +221,7 @@ def data() -> dict[str, Any]:
             "queue": QUEUES,
             "tunnel": tunnels,
             "cc": _controls(),
+            "carrier_cc": {"default": "of the flows, or the tunnel's own"} | _controls(),
             "other_cc": _controls(),
         },
         "defaults": DEFAULTS,
@@ -175,12 +245,13 @@ def offer(place: str, page: str) -> str:
     ``place``: path of the figure or lesson; ``page``: address of the laboratory. Nothing if there
     is no experiment. Raises ValueError if the page does not have it.
     """
-    address = next((it for name, it in TRY.items() if place.endswith(name)), None)
-    if address is None:
+    found = next((it for name, it in TRY.items() if place.endswith(name)), None)
+    if found is None:
         return ""
+    address, change = found
     if wrong := problems(address):
         raise ValueError(f"docs/laboratory: the experiment of {place} cannot be: {wrong}")
-    return f"[Try it in the laboratory]({page}#{address})"
+    return f"[Try it in the laboratory]({page}#{address}): {change}."
 
 
 def problems(address: str) -> list[str]:
@@ -196,11 +267,14 @@ def _stop(key: str, text: str) -> dict[str, Any]:
     parse = {
         "rate": parse_rate,
         "rtt": parse_time,
+        "other_rtt": parse_time,
         "loss": parse_probability,
         "duration": parse_time,
     }
     if key == "buffer":
         return {"text": text, "value": parse_buffer(text).bdp}
+    if text == "same":
+        return {"text": text, "value": 0}
     return {"text": text, "value": parse.get(key, int)(text)}
 
 
@@ -215,21 +289,20 @@ def _controls() -> dict[str, str]:
 
 
 def _experiment(
-    tunnel: str, controls: tuple[str, str], count: int = _MOST_FLOWS, **path: str
+    tunnel: dict[str, str], controls: tuple[str, str], count: int = _MOST_FLOWS, **path: str
 ) -> Experiment:
-    flows = [
-        {"cc": controls[0], "count": count, "tunnel": tunnel},
-        {"cc": controls[1], "count": count, "tunnel": "none"},
-    ]
-    experiment: Experiment = Experiment.parse({"path": path, "flows": flows})
+    flows = [{"cc": controls[0], "count": count}]
+    flows += [{"cc": controls[1], "count": count, "tunnel": "none"}]
+    experiment: Experiment = Experiment.parse({"path": path, "tunnel": tunnel, "flows": flows})
     return experiment
 
 
-def _template(tunnel: str) -> dict[str, Any] | None:
+def _template(name: str) -> dict[str, Any] | None:
     """Return the specification with one flow of each kind, and what to change in it.
 
     None if the tunnel needs a key that the page does not have.
     """
+    tunnel = {"name": name}
     try:
         experiment = _experiment(tunnel, ("cubic", "cubic"))
     except ConfigError:
@@ -244,14 +317,34 @@ def _template(tunnel: str) -> dict[str, Any] | None:
     return {
         "spec": base,
         "controls": controls,
+        "carrierControls": _carrier_controls(name),
         "counts": _by_count(tunnel, base),
         "carriers": [it.carrier for it in found.flows[:_MOST_FLOWS]],
         "room": _room(found),
-        "legs": 1 if tunnel == "none" else 2 + len(found.first.hops),
+        "legs": 1 if name == "none" else 2 + len(found.first.hops),
     }
 
 
-def _by_count(tunnel: str, base: dict[str, Any]) -> dict[str, list[Any]]:
+def _carrier_controls(name: str) -> dict[str, Any]:
+    """Return where the control of a tunnel's own connections is, and by algorithm what is there.
+
+    No algorithms if the tunnel has no such connections, or their control cannot be chosen.
+    """
+    places: list[str] = []
+    values = {}
+    for cc in _controls():
+        try:
+            experiment = _experiment({"name": name, "cc": cc}, ("cubic", "cubic"), 1)
+        except ConfigError:
+            continue
+        spec = experiment_spec(experiment)
+        values[cc] = spec["flows"][0]["carrier_cc"]
+        tunnels = [i for i, it in enumerate(spec["tunnels"]) if "carrier_cc" in it]
+        places = ["flows.0.carrier_cc", *(f"tunnels.{it}.carrier_cc" for it in tunnels)]
+    return {"places": places, "values": values}
+
+
+def _by_count(tunnel: dict[str, str], base: dict[str, Any]) -> dict[str, list[Any]]:
     """Return what depends on the number of flows in the tunnel: a list for each member."""
 
     def of(count: int) -> dict[str, Any]:
@@ -294,6 +387,8 @@ def _room(found: ResolvedNetwork) -> int:
 
 
 def _queue(name: str, rate: str) -> dict[str, Any]:
-    experiment = _experiment("none", ("cubic", "cubic"), rate=rate, queue=name, rtt="100ms")
+    experiment = _experiment(
+        {"name": "none"}, ("cubic", "cubic"), rate=rate, queue=name, rtt="100ms"
+    )
     queue: dict[str, Any] = experiment_spec(experiment)["links"][0]["forward"]["queue"]
     return queue

@@ -15,6 +15,8 @@
  * @property {any} spec
  * @property {string[][]} controls members of `spec` that are the congestion control of the first
  *   kind of flows, and of the second
+ * @property {{places: string[], values: Record<string, any>}} carrierControls members of `spec` that
+ *   are the congestion control of the tunnel's own connections, and what they can be, by its name
  * @property {Record<string, any[]>} counts members of `spec` that depend on the number of flows of
  *   the first kind, from one on
  * @property {number[]} carriers of the first kind's flows
@@ -116,6 +118,14 @@ export function problemsOf(data, choices, part = 1) {
         "rate or RTT.",
     );
   }
+  if (choices.carrier_cc !== "default" && !(choices.carrier_cc in template.carrierControls.values)) {
+    problems.push(
+      hasCarrier(data, choices)
+        ? `Connections of ${choices.tunnel} cannot have ${choices.carrier_cc} as their congestion control: choose another.`
+        : `${choices.tunnel === "none" ? "Without a tunnel there is" : `The tunnel ${choices.tunnel} has`} ` +
+            "no carrier whose congestion control can be chosen: choose default.",
+    );
+  }
   const packets = (number("rate") * number("duration")) / 8 / 1500;
   if (packets > part * LIMITS.packets) {
     problems.push(
@@ -125,7 +135,8 @@ export function problemsOf(data, choices, part = 1) {
     );
   }
   // As tunnelcc/simulation/limits.py estimates it.
-  const held = 4 * ((number("rate") * number("rtt")) / 8 + room);
+  const longest = Math.max(number("rtt"), number("other_rtt"));
+  const held = 4 * ((number("rate") * longest) / 8 + room);
   const memory = (held / 1448) * 128 * template.legs;
   if (memory > part * LIMITS.memory) {
     problems.push(
@@ -159,6 +170,14 @@ export function specification(data, choices) {
   [choices.cc, choices.other_cc].forEach((name, kind) => {
     template.controls[kind].forEach((path) => put(spec, path, name));
   });
+  if (choices.carrier_cc !== "default") {
+    const { places, values } = template.carrierControls;
+    for (const path of places) put(spec, path, values[choices.carrier_cc]);
+  }
+  if (choices.other_rtt !== "same") {
+    const half = (Math.round(number("other_rtt") * 1e9) - rtt) / 2;
+    spec.flows[1].extra_delay = { server: half, client: half };
+  }
   const counts = [number("flows"), number("other_flows")];
   for (const [path, byCount] of Object.entries(template.counts)) put(spec, path, byCount[counts[0] - 1]);
   const starts = data.starts[spec.seed - 1];
@@ -183,13 +202,18 @@ export function specification(data, choices) {
  * @param {Choices} choices
  */
 export function toml(data, choices) {
+  const carrier = choices.carrier_cc === "default" ? "" : `cc = "${choices.carrier_cc}"\n`;
+  const tunnel = choices.tunnel === "none" ? "" : `\n[tunnel]\nname = "${choices.tunnel}"\n${carrier}`;
   const flows = kinds(data, choices).map(
-    ({ cc, count, tunnel }) => `\n[[flows]]\ncc = "${cc}"\ncount = ${count}\ntunnel = "${tunnel}"\n`,
+    (it) =>
+      `\n[[flows]]\ncc = "${it.cc}"\ncount = ${it.count}\n` +
+      (it.rtt === "same" ? "" : `rtt = "${it.rtt}"\n`) +
+      (it.tunnel === choices.tunnel ? "" : 'tunnel = "none"\n'),
   );
   return (
     `duration = "${choices.duration}"\nseed = ${choices.seed}\n\n[path]\nrate = "${choices.rate}"\n` +
     `rtt = "${choices.rtt}"\nbuffer = "${choices.buffer}"\nloss = "${choices.loss}"\n` +
-    `queue = "${choices.queue}"\n${flows.join("")}`
+    `queue = "${choices.queue}"\n${tunnel}${flows.join("")}`
   );
 }
 
@@ -200,8 +224,16 @@ export function toml(data, choices) {
  */
 export function commandLine(data, choices) {
   const options = ["rate", "rtt", "buffer", "loss", "duration", "seed"].map((it) => `--${it} ${choices[it]}`);
-  const flows = kinds(data, choices).map((it) => `--flow cc=${it.cc},count=${it.count},tunnel=${it.tunnel}`);
-  return `tunnelcc run ${options.join(" ")} --set path.queue=${choices.queue} ${flows.join(" ")}`;
+  options.push(`--set path.queue=${choices.queue}`);
+  if (choices.tunnel !== "none") options.push(`--tunnel ${choices.tunnel}`);
+  if (choices.carrier_cc !== "default") options.push(`--carrier-cc ${choices.carrier_cc}`);
+  const flows = kinds(data, choices).map(
+    (it) =>
+      `--flow cc=${it.cc},count=${it.count}` +
+      (it.rtt === "same" ? "" : `,rtt=${it.rtt}`) +
+      (it.tunnel === choices.tunnel ? "" : ",tunnel=none"),
+  );
+  return `tunnelcc run ${options.join(" ")} ${flows.join(" ")}`;
 }
 
 /**
@@ -211,9 +243,18 @@ export function commandLine(data, choices) {
  */
 export function kinds(data, choices) {
   return [
-    { cc: choices.cc, count: numberOf(data, choices, "flows"), tunnel: choices.tunnel },
-    { cc: choices.other_cc, count: numberOf(data, choices, "other_flows"), tunnel: "none" },
+    { cc: choices.cc, count: numberOf(data, choices, "flows"), tunnel: choices.tunnel, rtt: "same" },
+    { cc: choices.other_cc, count: numberOf(data, choices, "other_flows"), tunnel: "none", rtt: choices.other_rtt },
   ].filter((it) => it.count > 0);
+}
+
+/**
+ * Whether the tunnel has connections of its own whose congestion control can be chosen.
+ * @param {Data} data
+ * @param {Choices} choices
+ */
+export function hasCarrier(data, choices) {
+  return data.templates[choices.tunnel].carrierControls.places.length > 0;
 }
 
 /**

@@ -51,13 +51,16 @@ export function redrawFigures() {
   for (const [name, figure] of drawn) draw(name, ...figure.given);
 }
 
-/** @type {Map<string, {plot: any, given: any[]}>} */
+/**
+ * @typedef {{line: (number | null)[], colour: string, dash: number[]}} Line
+ * @type {Map<string, {plot: any, given: [(number | null)[], Line[], number]}>}
+ */
 const drawn = new Map();
 
 /**
  * @param {string} name of the element
  * @param {(number | null)[]} time s
- * @param {{line: (number | null)[], colour: string, dash: number[]}[]} lines
+ * @param {Line[]} lines
  * @param {number} least what the axis reaches to, at least
  */
 function draw(name, time, lines, least) {
@@ -71,6 +74,7 @@ function draw(name, time, lines, least) {
     ticks: { show: false },
     font: "14px system-ui, sans-serif",
   };
+  const { uPlot } = /** @type {any} */ (globalThis);
   const plot = new uPlot(
     {
       width: place.clientWidth,

@@ -3,7 +3,7 @@
 
 import { drawFigures, redrawFigures } from "./figures.mjs";
 import {
-  commandLine, kinds, numberOf, problemsOf, readAddress, specification, toml, values, writeAddress,
+  commandLine, hasCarrier, kinds, numberOf, problemsOf, readAddress, specification, toml, values, writeAddress,
 } from "./experiment.mjs";
 import { summary } from "./summary.mjs";
 
@@ -12,6 +12,8 @@ const PATIENCE = 150;
 
 /** @type {(id: string) => any} */
 const element = (id) => document.getElementById(id);
+/** @type {(selector: string) => Element} */
+const first = (selector) => /** @type {Element} */ (document.querySelector(selector));
 
 /**
  * Runs specifications in a worker, the latest one only. A second worker waits, so that one that is
@@ -165,6 +167,7 @@ function readLocation() {
 function choose(key) {
   const control = element(key);
   choices[key] = key in data.stops ? data.stops[key][Number(control.value)].text : control.value;
+  if (key === "tunnel" && !hasCarrier(data, choices)) choices.carrier_cc = "default";
   tell([]);
   showChoices();
   update();
@@ -177,13 +180,15 @@ function showChoices() {
       const text = shownValue(key, choices[key]);
       control.value = String(data.stops[key].findIndex((it) => it.text === choices[key]));
       control.setAttribute("aria-valuetext", text);
-      document.querySelector(`output[for="${key}"]`).textContent = text;
+      first(`output[for="${key}"]`).textContent = text;
     } else {
       control.value = choices[key];
     }
   }
-  const about = [["tunnel", choices.tunnel], ["cc", choices.cc], ["cc", choices.other_cc]]
-    .filter(([key, name]) => key !== "tunnel" || name !== "none")
+  element("carrier_cc").disabled = choices.carrier_cc === "default" && !hasCarrier(data, choices);
+  const about = ["tunnel", "cc", "carrier_cc", "other_cc"]
+    .map((key) => [key, choices[key]])
+    .filter(([, name]) => name !== "none" && name !== "default")
     .map(([key, name]) => `${name}: ${data.names[key][name]}.`);
   element("about").textContent = [...new Set(about)].join(" ");
 }
@@ -244,6 +249,7 @@ function show(message) {
 
 /** @param {ReturnType<typeof summary>} shown */
 function showNumbers(shown) {
+  const headings = document.querySelectorAll("#flow-numbers th");
   const rows = shown.parts.map((it, i) => {
     const row = document.createElement("tr");
     const key = document.createElement("span");
@@ -256,11 +262,12 @@ function showNumbers(shown) {
       String(it.retransmits),
       `${it.limitedBy.words} ${(100 * it.limitedBy.share).toFixed(0)} %`,
     ].map((text) => Object.assign(document.createElement("td"), { textContent: text }));
+    cells.forEach((cell, column) => (cell.dataset.label = headings[column].textContent ?? ""));
     cells[0].prepend(key, " ");
     row.append(...cells);
     return row;
   });
-  document.querySelector("#flow-numbers tbody").replaceChildren(...rows);
+  first("#flow-numbers tbody").replaceChildren(...rows);
   const numbers = {
     "Goodput of all": `${rounded(shown.goodput / 1e6)} Mbit/s`,
     "Jain's index": shown.jain === null ? "–" : shown.jain.toFixed(3),

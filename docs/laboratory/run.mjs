@@ -16,7 +16,7 @@ const data = JSON.parse(readFileSync(dataFile, "utf-8"));
 for await (const address of createInterface({ input: process.stdin })) {
   const { choices, problems } = readAddress(data, address);
   problems.push(...problemsOf(data, choices));
-  const line = { choices, problems, toml: toml(data, choices), command: commandLine(data, choices) };
+  /** @type {any} */ const line = { choices, problems, toml: toml(data, choices), command: commandLine(data, choices) };
   if (problems.length === 0) {
     line.spec = specification(data, choices);
     if (run) {

@@ -6,7 +6,8 @@
 #include "spec/refuse.h"
 
 #include <algorithm>
-#include <sstream>
+#include <array>
+#include <cstdio>
 
 namespace tunnelcc
 {
@@ -17,9 +18,22 @@ namespace
 std::string
 Format(const ParameterValue& value)
 {
-    std::ostringstream stream;
-    std::visit([&](const auto& it) { stream << std::boolalpha << it; }, value);
-    return stream.str();
+    // Not with a stream: its locales would be a seventh of the WebAssembly module.
+    if (const auto* text = std::get_if<std::string>(&value))
+    {
+        return *text;
+    }
+    if (const auto* isOn = std::get_if<bool>(&value))
+    {
+        return *isOn ? "true" : "false";
+    }
+    if (const auto* count = std::get_if<int64_t>(&value))
+    {
+        return std::to_string(*count);
+    }
+    std::array<char, 32> text;
+    const int size = std::snprintf(text.data(), text.size(), "%g", std::get<double>(value));
+    return {text.data(), static_cast<size_t>(size)};
 }
 
 std::string

@@ -345,7 +345,7 @@ def tunnel_mtu(results: Open) -> Figure:
 def small_writes(results: Open) -> Figure:
     """Bytes on the path for small messages."""
     sweep = results("small-writes")
-    figure, (axes,) = _figure(1, 7.6, 4.4)
+    figure, (axes,) = _figure(1, 5.4, 4.4)
     panel = Panel(axes, Positions(sweep["flows.write_size"]), at_left=True)
     panel.logarithmic(0.98, 12.5)
     kinds = (
@@ -389,7 +389,7 @@ def short_flows(results: Open) -> Figure:
     times = sweep["flow_completion_time"].mean("flow").rename({"flows.interarrival": "load"})
     load = 100 * (8 * 100e3 / times["load"].values) / 100e6
     times = times.assign_coords(load=load.round()).sortby("load")
-    figure, (axes,) = _figure(1, 7.6, 4.0)
+    figure, (axes,) = _figure(1, 5.4, 4.0)
     panel = Panel(axes, Positions(times["load"]))
     panel.logarithmic(60, 6000)
     kinds = (

@@ -7,8 +7,10 @@ Node runs the page's own scripts and its WebAssembly module.
 from __future__ import annotations
 
 import functools
+import gzip
 import json
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -87,14 +89,16 @@ def in_node(addresses: list[str], folder: Path, module: Path | None = None) -> I
 
 
 def draw(count: int, seed: int, **fixed: list[str]) -> list[Choices]:
-    """Experiments at random, with each tunnel in turn."""
+    """Experiments at random, with each tunnel in turn, and a control that its carriers can have."""
     draws = random.Random(seed)
-    tunnels = values()["tunnel"]
-    return [
-        {key: draws.choice(of) for key, of in (values() | fixed).items()}
-        | {"tunnel": tunnels[index % len(tunnels)]}
-        for index in range(count)
-    ]
+    found = []
+    for index in range(count):
+        tunnel = values()["tunnel"][index % len(values()["tunnel"])]
+        controls = laboratory.data()["templates"][tunnel]["carrierControls"]["values"]
+        own = {"tunnel": [tunnel], "carrier_cc": ["default", *controls]}
+        choices = (values() | fixed | own).items()
+        found.append({key: draws.choice(of) for key, of in choices})
+    return found
 
 
 def as_experiment(toml: str) -> tc.Experiment:
@@ -127,7 +131,7 @@ def test_slider_by_slider(tmp_path: Path) -> None:
         laboratory.DEFAULTS | {key: value, "duration": "5s"}
         for key, stops in values().items()
         for value in stops
-        if key != "duration"
+        if key not in ("duration", "carrier_cc")
     ]
     for choices, page in zip(drawn, in_node([*map(address, drawn)], tmp_path), strict=True):
         if not page["problems"]:
@@ -135,7 +139,9 @@ def test_slider_by_slider(tmp_path: Path) -> None:
 
 
 def test_command_line_is_the_same_experiment(tmp_path: Path) -> None:
-    choices = laboratory.DEFAULTS | {"tunnel": "gost-relay-mwss", "queue": "red", "loss": "0.1%"}
+    choices = laboratory.DEFAULTS | {
+        "tunnel": "gost-relay-mwss", "carrier_cc": "bbr", "queue": "red", "other_rtt": "80ms"
+    }  # fmt: skip
     (page,) = in_node([address(choices)], tmp_path)
     file = tmp_path / "spec.json"
     arguments = page["command"].split()[1:]
@@ -156,6 +162,9 @@ def test_command_line_is_the_same_experiment(tmp_path: Path) -> None:
         ("%E0%A4%A=%", "is not a choice"),
         ("seed=" + "9" * 10_000, "seed cannot be"),
         ("rate=1Mbps&rtt=1ms&buffer=0.1bdp", "needs room for 1500"),
+        ("tunnel=wireguard&carrier_cc=bbr", "wireguard has no carrier"),
+        ("carrier_cc=bbr", "Without a tunnel there is no carrier"),
+        ("tunnel=gost-quic&carrier_cc=prague", "of gost-quic cannot have prague"),
         ("rate=1000Mbps&duration=120s", "million packets"),
         ("rate=1000Mbps&rtt=600ms&buffer=16bdp&duration=5s", "MB of memory"),
     ],
@@ -201,7 +210,20 @@ def test_results_are_those_of_the_native_models_to_the_bit(module: Path, tmp_pat
 
 
 def test_page_is_small(module: Path) -> None:
+    assert len(gzip.compress(module.read_bytes(), 9)) < 300_000
     assert len(laboratory.page(module, "index.html")) < 1_000_000
+
+
+def test_scripts_are_javascript(module: Path, tmp_path: Path) -> None:
+    """Also as the page has them: modules become one script, whose names must differ."""
+    page = laboratory.page(module, "index.html")
+    scripts = re.findall(r'<script(?: type="text/plain" id="worker")?>(.*?)</script>', page, re.S)
+    assert len(scripts) == 3  # the worker, uPlot, and the page's own
+    files = [tmp_path / f"{number}.js" for number in range(len(scripts))]
+    for file, script in zip(files, scripts, strict=True):
+        file.write_text(script)
+    for file in (*files, ROOT / "tests/browser/check_laboratory.mjs"):
+        subprocess.run([str(NODE), "--check", str(file)], check=True)
 
 
 @pytest.mark.slow

@@ -70,11 +70,26 @@ def test_dead_links_and_what_is_loaded_from_elsewhere_are_found(tmp_path):
 
 def test_wide_figures_have_their_panels_below_each_other_on_a_phone():
     panels = load_script(DOCS / "panels.py")
-    parts = panels.views((ROOT / "results/curves/tcp-over-tcp.svg").read_text())
-    assert len(parts) == 2
-    assert all(300 < width < 400 for _, _, width, _ in parts)
-    assert parts[0][0] + parts[0][2] == parts[1][0]
-    assert panels.views((ROOT / "results/li2018-bbr/3.svg").read_text()) == []
+    (first,), (second,) = panels.parts((ROOT / "results/curves/tcp-over-tcp.svg").read_text())
+    assert 300 < first[2] < 400
+    assert 300 < second[2] < 400
+    assert first[0] + first[2] == second[0]
+    assert panels.parts((ROOT / "results/li2018-bbr/3.svg").read_text()) == []
+
+
+def test_panels_that_share_an_axis_have_it_on_a_phone():
+    panels = load_script(DOCS / "panels.py")
+    first, second, *legend = panels.parts(
+        (ROOT / "results/mixtures/neighbours-tunnel.svg").read_text()
+    )
+    axis, panel = second
+    assert len(first) == 1
+    assert axis[0] == first[0][0]
+    assert axis[2] < 60
+    assert panel[0] == first[0][2]
+    assert 200 < panel[2] < 300
+    assert len(legend) == 2
+    assert all(width < 330 for ((_, _, width, _),) in legend)
 
 
 def test_cells_of_stacked_tables_have_their_heading():

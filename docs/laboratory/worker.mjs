@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// The worker: it is sent the module once, then specifications; see Engine in page.mjs.
-let run = null;
+/** @file The worker: it is sent the module once, then specifications; see Engine in page.mjs. */
+
+import { makeEngine } from "./engine.mjs";
+
+/** @type {(specification: string) => string} */ let run;
 onmessage = ({ data }) => {
   if (data.module) {
     run = makeEngine(data.module, (seconds) => postMessage({ progress: seconds }));
@@ -13,7 +16,9 @@ onmessage = ({ data }) => {
   } catch (error) {
     const isMemory = error instanceof RangeError || error instanceof WebAssembly.RuntimeError;
     postMessage({
-      failure: isMemory ? "This device has not enough memory for the experiment." : String(error.message),
+      failure: isMemory
+        ? "This device has not enough memory for the experiment."
+        : /** @type {Error} */ (error).message,
     });
   }
 };
