@@ -150,8 +150,8 @@ def cli() -> None:
 )  # fmt: skip
 @click.option(
     "--measured", type=_PATH, metavar="FILE",
-    help="A measurement to compare with: iperf3 JSON, or a log of `ss -ti`. --plot draws "
-        "both.",
+    help="A measurement to compare with: iperf3 JSON, a log of `ss -ti`, a capture or a flent "
+        "file. Without options of a path, it is what the file tells at once. --plot draws both.",
 )  # fmt: skip
 @click.option(
     "--capture", type=_PATH, metavar="FILE",
@@ -215,7 +215,20 @@ def run(
     from tunnelcc.report import tables
     from tunnelcc.simulation.harm import Harm
 
-    experiment = experiment_of(scenario, options, groups, settings)
+    other, otherwise = None, None
+    if measured is not None:
+        from tunnelcc.formats.read import read
+
+        other = read(measured)
+        if not other.streams:
+            raise ConfigError(Problem("--measured", str(measured), "a file with a flow"))
+        if scenario is None and not any(options[it] for it in ("rate", "rtt", "loss", "buffer")):
+            from tunnelcc.fit import direct
+
+            otherwise = direct(other, options["cc"]).table
+            told = f"the path is what {measured} tells at once; `tunnelcc fit` searches for it"
+            click.echo(told, err=True)
+    experiment = experiment_of(scenario, options, groups, settings, otherwise)
     if write_spec is not None:
         from tunnelcc.output import files
         from tunnelcc.simulation.spec import experiment_spec, spec_text
@@ -231,11 +244,6 @@ def run(
         from tunnelcc.commands import run_files
 
         run_files.check(output)
-    other = None
-    if measured is not None:
-        from tunnelcc.formats.read import read
-
-        other = read(measured)
     from tunnelcc.commands.capture import capture_of
 
     captured = capture_of(capture, places, snap, capture_limit, qlog)
@@ -353,6 +361,35 @@ def sweep(
 
     if not command.sweep(scenario, axes, settings, **options):
         sys.exit(1)
+
+
+@cli.command("fit")
+@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=_PATH)
+@click.option("--cc", help="Congestion control of the flows, if the files do not tell.")
+@click.option(
+    "--runs", type=click.IntRange(40, 10_000), default=160, show_default=True,
+    help="Simulations to search with.",
+)  # fmt: skip
+@_jobs_option
+@_runs_option
+@click.option("--output", "-o", type=_PATH, help="Write the path and flows as a scenario (.toml).")
+def fit_(
+    files: tuple[Path, ...],
+    cc: str | None,
+    runs: int,
+    jobs: int | None,
+    store: Path,
+    output: Path | None,
+) -> None:
+    """Find the path of a measurement: rate, RTT, buffer, loss, windows, and what limited the flow.
+
+    FILES are of one measurement: iperf3 JSON, a log of `ss -ti`, a capture at the sender, a flent
+    file; and output of ping. What they do not tell, the command says, and what would. Finished runs
+    are kept: repeat an interrupted command to continue.
+    """
+    from tunnelcc.commands.fit import fit
+
+    fit(files, cc, runs, jobs, store, output)
 
 
 @cli.group(cls=_Commands)

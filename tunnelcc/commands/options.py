@@ -40,16 +40,18 @@ def experiment_of(
     options: Mapping[str, str | None],
     groups: Sequence[str],
     settings: Sequence[str],
+    otherwise: Mapping[str, Any] | None = None,
 ) -> Experiment:
     """Return the experiment of a file, changed by ``options`` (see KEYS) and ``settings``.
 
-    ``groups``: flows, each as ``cc=bbr,rtt=20ms``. Raises ConfigError.
+    ``groups``: flows, each as ``cc=bbr,rtt=20ms``. ``otherwise``: the tables where there is no
+    file. Raises ConfigError.
     """
     for name, text in options.items():
         if name != "cc" and len(listed(text)) > 1 and not Path(text or "").is_file():
             expected = "one value; `tunnelcc compare` and `tunnelcc sweep` take several"
             raise ConfigError(Problem(f"--{name.replace('_', '-')}", text, expected))
-    table = scenarios.read_scenario(file) if file is not None else {}
+    table = scenarios.read_scenario(file) if file is not None else dict(otherwise or {})
     algorithms = listed(options["cc"])
     if groups or len(algorithms) > 1:
         table["flows"] = _flows(table, options, groups, algorithms)

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Files of other programs: write a run as flent or iperf3 does, and read iperf3 and ss."""
+"""Files of other programs: write a run as flent or iperf3 does, and read what they measured."""

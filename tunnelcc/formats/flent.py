@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """flent's data files (``.flent.gz``): a run as one of its tests tcp_nup, tcp_ndown or, with flows
-in both directions, tcp_bidirectional.
+in both directions, tcp_bidirectional; and measurements, read.
 
 The file has what flent plots: rates of the flows (Mbit/s), their sum and mean, and socket values
 (``tcp_cwnd``, ``tcp_rtt``). There is no ping. Instead of its times (ms), the file has the smoothed
@@ -14,8 +14,10 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tunnelcc._version import __version__
+from tunnelcc.formats.measurement import Measurement, Pings, Stream, list_of, number, table_of
 
 if TYPE_CHECKING:
     from tunnelcc.simulation.result import Result
@@ -94,3 +96,50 @@ def _raw(result: Result, flow: int) -> list[dict[str, float]]:
 
 def _plain(values: Any) -> list[float | None]:
     return [float(value) if np.isfinite(value) else None for value in values]
+
+
+def read(source: str, table: Any) -> Measurement:
+    """Return the flows and pings of a flent file's table; none if it is something else.
+
+    Flows are those of the direction that has most. Windows and RTTs come with flent's socket
+    statistics, which it keeps among the raw values; flent has no count of retransmissions by time.
+    """
+    table = table_of(table)
+    results, raw = table_of(table.get("results")), table_of(table.get("raw_values"))
+    times = np.array([number(it) for it in list_of(table.get("x_values"))])
+    ways = {
+        way: [name for name in results if name.startswith(f"TCP {way}::")]
+        for way in ("upload", "download")
+    }
+    way = max(ways, key=lambda it: len(ways[it]))
+    streams = []
+    for name in ways[way]:
+        rates = np.array([1e6 * number(it) for it in list_of(results[name])])
+        if rates.shape != times.shape:
+            continue
+        known = np.isfinite(rates) & np.isfinite(times)
+        if known.sum() < 2:
+            continue
+        rows = [table_of(it) for it in list_of(raw.get(name))]
+
+        def column(
+            key: str, scale: float, rows: Any = rows, at: Any = times[known]
+        ) -> NDArray[np.float64]:
+            found = [(number(it.get("t")), scale * number(it.get(key))) for it in rows]
+            pairs = np.array([it for it in found if np.isfinite(it).all() and it[1] > 0])
+            if len(pairs) < 2:
+                return np.full(len(at), np.nan)
+            moments = pairs[:, 0] - (pairs[0, 0] if pairs[0, 0] > 1e6 else 0.0)
+            values: NDArray[np.float64] = np.interp(at, moments, pairs[:, 1])
+            return values
+
+        streams.append(
+            Stream(
+                name, times[known], rates[known], column("tcp_rtt", 1e-3), column("tcp_cwnd", 1.0),
+                np.full(known.sum(), np.nan),
+            )
+        )  # fmt: skip
+    pings = np.array([1e-3 * number(it) for it in list_of(results.get(_PING))])
+    pings = pings[np.isfinite(pings) & (pings > 0)]
+    found = Pings(pings, len(pings)) if len(pings) > 1 else None
+    return Measurement(source, streams, found, is_down=way == "download")

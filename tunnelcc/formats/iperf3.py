@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tunnelcc._version import __version__
-from tunnelcc.formats.measurement import Stream
+from tunnelcc.formats.measurement import MSS, Measurement, Stream, list_of, number, table_of
 
 if TYPE_CHECKING:
     from tunnelcc.simulation.result import Result
 
 _INTERVAL = 1.0  # s
 _ROUNDING = 1e-6  # s, of times
-_MSS = 1448  # bytes, where iperf3 tells of none
 
 
 def write(result: Result) -> dict[str, Any]:
@@ -138,32 +137,41 @@ def _sum(streams: list[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
-def read(table: Any) -> list[Stream]:
-    """Return the streams of iperf3's JSON, or none if the text is something else."""
-    intervals = table.get("intervals") if isinstance(table, dict) else None
-    if not isinstance(intervals, list):
-        return []
-    parts: dict[Any, list[dict[str, Any]]] = {}
-    for interval in intervals:
-        for stream in interval.get("streams", ()) if isinstance(interval, dict) else ():
-            is_whole = {"socket", "end", "bits_per_second"} <= stream.keys()
+def read(source: str, table: Any) -> Measurement:
+    """Return the sending streams of iperf3's JSON; none if the table is something else."""
+    table = table_of(table)
+    parts: dict[str, list[dict[str, Any]]] = {}
+    for interval in list_of(table.get("intervals")):
+        for stream in map(table_of, list_of(table_of(interval).get("streams"))):
+            is_whole = number(stream.get("end")) > 0 and number(stream.get("bits_per_second")) >= 0
             if is_whole and not stream.get("omitted"):
-                parts.setdefault(stream["socket"], []).append(stream)
-    mss = float(table.get("start", {}).get("tcp_mss_default") or 0) or _MSS
-    mss = float(table.get("start", {}).get("tcp_mss") or mss)
-    return [
-        _stream(str(number), samples, mss)
-        for number, samples in enumerate(parts.values(), 1)
+                parts.setdefault(str(stream.get("socket")), []).append(stream)
+    start, end = table_of(table.get("start")), table_of(table.get("end"))
+    mss = number(start.get("tcp_mss")) or number(start.get("tcp_mss_default"))
+    mss = mss if mss > 0 else MSS
+    congestion = end.get("sender_tcp_congestion")
+    congestion = congestion if isinstance(congestion, str) else ""
+    ends = [table_of(table_of(it).get("sender")) for it in list_of(end.get("streams"))]
+    least = {str(it.get("socket")): 1e-6 * number(it.get("min_rtt")) for it in ends}
+    streams = [
+        _stream(str(place), samples, mss, congestion, least.get(socket, float("nan")))
+        for place, (socket, samples) in enumerate(parts.items(), 1)
         if len(samples) > 1
     ]
+    is_down = bool(number(table_of(start.get("test_start")).get("reverse"), 0))
+    return Measurement(source, streams, is_down=is_down)
 
 
-def _stream(name: str, samples: list[dict[str, Any]], mss: float) -> Stream:
+def _stream(
+    name: str, samples: list[dict[str, Any]], mss: float, congestion: str, least: float
+) -> Stream:
     def column(key: str, scale: float = 1.0) -> Any:
-        return np.array([scale * float(it.get(key) or np.nan) for it in samples])
+        values = np.array([scale * number(it.get(key)) for it in samples])
+        return np.where(values > 0, values, np.nan)
 
-    retransmits = np.cumsum([float(it.get("retransmits") or 0) for it in samples])
-    rates = np.array([float(it["bits_per_second"]) for it in samples])
+    retransmits = np.cumsum([number(it.get("retransmits"), 0) for it in samples])
+    rates = np.array([number(it["bits_per_second"]) for it in samples])
     return Stream(
-        name, column("end"), rates, column("rtt", 1e-6), column("snd_cwnd", 1 / mss), retransmits
-    )
+        name, column("end"), rates, column("rtt", 1e-6), column("snd_cwnd", 1 / mss), retransmits,
+        column("snd_wnd"), least if least > 0 else float("nan"), {}, congestion, mss,
+    )  # fmt: skip

@@ -1,53 +1,77 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Read a measurement's file of any supported program."""
+"""Read a measurement's file of any supported program, with limits of size and depth."""
 
 from __future__ import annotations
 
 import json
+import zlib
 from pathlib import Path
 
 from tunnelcc.errors import ConfigError, Problem
-from tunnelcc.formats import iperf3, ss
+from tunnelcc.formats import capture, flent, iperf3, ping, ss
 from tunnelcc.formats.measurement import Measurement
 
 #: An hour of iperf3 with 16 streams and 10 samples a second has 150 MB.
 _MOST_BYTES = 2**28
 
+_EXPECTED = (
+    "iperf3's JSON (iperf3 -J), a log of repeated `date +%s.%N; ss -ti` with at least two samples "
+    "of a sending connection, output of ping, a flent file, or a capture with TCP"
+)
 
-def read(file: Path) -> Measurement:
-    """Return the measurement in a file: iperf3's JSON (``iperf3 -J``) or a log of ``ss -ti``.
 
-    Raises ConfigError.
+def read(file: Path, option: str = "--measured") -> Measurement:
+    """Return the measurement in a file, of whatever program.
+
+    Nothing of the file is executed. ``option``: what names it in errors. Raises ConfigError.
     """
     try:
-        text = _text_of(file)
-    except (OSError, UnicodeDecodeError) as error:
-        expected = "a text file that can be read"
-        hint = getattr(error, "strerror", None) or "it is not text"
-        raise ConfigError(Problem("--measured", str(file), expected, hint)) from None
+        data = _bytes_of(file, option)
+        if capture.is_capture(data):
+            found = capture.read(str(file), data, option)
+        else:
+            if data[:2] == b"\x1f\x8b":
+                data = _unzipped(data, file, option)
+            found = _of_text(str(file), data.decode(), option)
+    except (OSError, UnicodeDecodeError, zlib.error) as error:
+        expected = "a text file or capture that can be read"
+        hint = getattr(error, "strerror", None) or "it is neither text nor a capture"
+        raise ConfigError(Problem(option, str(file), expected, hint)) from None
+    if not found.streams and found.pings is None:
+        raise ConfigError(Problem(option, str(file), _EXPECTED))
+    return found
+
+
+def _of_text(source: str, text: str, option: str) -> Measurement:
     try:
         table = json.loads(text)
     except RecursionError:
         expected = "iperf3's JSON, whose tables are a few deep"
         hint = "its brackets are nested too deeply"
-        raise ConfigError(Problem("--measured", str(file), expected, hint)) from None
+        raise ConfigError(Problem(option, source, expected, hint)) from None
     except ValueError:
-        streams = ss.read(text)
-    else:
-        streams = iperf3.read(table)
-    if not streams:
-        expected = (
-            "iperf3's JSON (iperf3 -J), or a log of repeated `date +%s.%N; ss -ti` with "
-            "at least two samples of a sending connection"
-        )
-        raise ConfigError(Problem("--measured", str(file), expected))
-    return Measurement(str(file), streams)
+        return Measurement(source, ss.read(text), ping.read(text))
+    found = iperf3.read(source, table)
+    return found if found.streams else flent.read(source, table)
 
 
-def _text_of(file: Path) -> str:
+def _bytes_of(file: Path, option: str) -> bytes:
     with file.open("rb") as stream:
         data = stream.read(_MOST_BYTES + 1)
     if len(data) > _MOST_BYTES:
-        expected = f"a file of at most {_MOST_BYTES // 2**20} MiB"
-        raise ConfigError(Problem("--measured", str(file), expected))
-    return data.decode()
+        raise _too_long(file, option)
+    return data
+
+
+def _unzipped(data: bytes, file: Path, option: str) -> bytes:
+    """Return unpacked data. A small file may unpack to one without an end."""
+    unpacker = zlib.decompressobj(wbits=31)
+    found = unpacker.decompress(data, _MOST_BYTES + 1)
+    if len(found) > _MOST_BYTES:
+        raise _too_long(file, option)
+    return found
+
+
+def _too_long(file: Path, option: str) -> ConfigError:
+    expected = f"a file of at most {_MOST_BYTES // 2**20} MiB"
+    return ConfigError(Problem(option, str(file), expected))

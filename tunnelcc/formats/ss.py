@@ -7,7 +7,7 @@ import re
 
 import numpy as np
 
-from tunnelcc.formats.measurement import Stream
+from tunnelcc.formats.measurement import MSS, Stream
 
 _TIME = re.compile(r"\s*(\d+(?:\.\d+)?)\s*")
 _ADDRESSES = re.compile(r"(?:\S+\s+)?\d+\s+\d+\s+(\S+:\S+)\s+(\S+:\S+)")
@@ -16,10 +16,21 @@ _ACKED = re.compile(rf"\bbytes_acked:{_NUMBER}")
 _RTT = re.compile(rf"\brtt:{_NUMBER}/")
 _CWND = re.compile(rf"\bcwnd:{_NUMBER}")
 _RETRANSMITS = re.compile(r"\bretrans:\d+/(\d+)")
+_WINDOW = re.compile(rf"\bsnd_wnd:{_NUMBER}")
+_MIN_RTT = re.compile(rf"\bminrtt:{_NUMBER}")
+_MSS = re.compile(rf"\bmss:{_NUMBER}")
+# The name of the congestion control is the first word of the line, behind flags.
+_CONGESTION = re.compile(r"^\s+(?:(?:ts|sack|ecn|ecnseen|fastopen|cookie)\s+)*([a-z]\w*)\s+wscale:")
+_WAITS = {
+    "receive_window": re.compile(rf"\brwnd_limited:\d+ms\({_NUMBER}%\)"),
+    "send_buffer": re.compile(rf"\bsndbuf_limited:\d+ms\({_NUMBER}%\)"),
+}
+# Longer lines and numbers are none of ss.
+_LONGEST_LINE = 4096
 # With less than this acknowledged, a connection is one of control: iperf3 has one, too.
 _LEAST_ACKED = 100_000
 
-Sample = tuple[float, float, float, float, float]
+Sample = tuple[float, float, float, float, float, float]
 
 
 def read(text: str) -> list[Stream]:
@@ -28,8 +39,11 @@ def read(text: str) -> list[Stream]:
     Other text gives none.
     """
     samples: dict[str, list[Sample]] = {}
+    last: dict[str, str] = {}
     moment, name = None, ""
     for line in text.splitlines():
+        if len(line) > _LONGEST_LINE:
+            continue
         if match := _TIME.fullmatch(line):
             moment = float(match[1])
         elif match := _ADDRESSES.match(line):
@@ -37,24 +51,38 @@ def read(text: str) -> list[Stream]:
         if moment is not None and name and (acked := _ACKED.search(line)):
             sample = (moment, float(acked[1]), *_details(line))
             samples.setdefault(name, []).append(sample)
+            last[name] = line
             name = ""
     sending = {key: it for key, it in samples.items() if it[-1][1] >= _LEAST_ACKED and len(it) > 1}
     begin = min((it[0][0] for it in sending.values()), default=0.0)
-    return [_stream(key, it, begin) for key, it in sending.items()]
+    return [_stream(key, it, begin, last[key]) for key, it in sending.items()]
 
 
-def _details(line: str) -> tuple[float, float, float]:
-    """Return RTT (s), window (segments) and retransmissions so far; NaN and 0 if missing."""
-    rtt, cwnd, retransmits = (it.search(line) for it in (_RTT, _CWND, _RETRANSMITS))
+def _found(pattern: re.Pattern[str], line: str, otherwise: float = float("nan")) -> float:
+    match = pattern.search(line)
+    return float(match[1]) if match else otherwise
+
+
+def _details(line: str) -> tuple[float, float, float, float]:
+    """Return RTT (s), window (segments), retransmissions so far, and the receiver's window (bytes).
+
+    NaN and 0 if missing.
+    """
     return (
-        float(rtt[1]) / 1e3 if rtt else float("nan"),
-        float(cwnd[1]) if cwnd else float("nan"),
-        float(retransmits[1]) if retransmits else 0.0,
-    )
+        _found(_RTT, line) / 1e3, _found(_CWND, line), _found(_RETRANSMITS, line, 0.0),
+        _found(_WINDOW, line),
+    )  # fmt: skip
 
 
-def _stream(name: str, samples: list[Sample], begin: float) -> Stream:
-    moment, acked, rtt, cwnd, retransmits = np.array(sorted(samples)).T
+def _stream(name: str, samples: list[Sample], begin: float, line: str) -> Stream:
+    """Return a connection. ``line``: the last of ss, whose totals count from the start."""
+    moment, acked, rtt, cwnd, retransmits, window = np.array(sorted(samples)).T
     spans = np.diff(moment)
     rates = np.divide(8 * np.diff(acked), spans, out=np.zeros_like(spans), where=spans > 0)
-    return Stream(name, moment[1:] - begin, rates, rtt[1:], cwnd[1:], retransmits[1:])
+    congestion = _CONGESTION.match(line)
+    waits = {it: _found(pattern, line, 0.0) / 100 for it, pattern in _WAITS.items()}
+    return Stream(
+        name, moment[1:] - begin, rates, rtt[1:], cwnd[1:], retransmits[1:], window[1:],
+        _found(_MIN_RTT, line) / 1e3, waits, congestion[1] if congestion else "",
+        _found(_MSS, line, MSS),
+    )  # fmt: skip

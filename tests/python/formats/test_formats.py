@@ -164,7 +164,8 @@ def test_what_is_written_for_iperf3_is_read_again(plain_result, tmp_path):
 def test_what_iperf3_leaves_out_is_not_known():
     streams = [{"socket": 5, "end": end, "bits_per_second": 8e6 * end} for end in (1, 2, 3)]
     streams[0]["omitted"] = True
-    (stream,) = iperf3.read({"intervals": [{"streams": [it]} for it in streams]})
+    table = {"intervals": [{"streams": [it]} for it in streams]}
+    (stream,) = iperf3.read("file", table).streams
     assert stream.time.tolist() == [2, 3]
     assert np.isnan(stream.rtt).all()
     assert stream.goodput.tolist() == [16e6, 24e6]

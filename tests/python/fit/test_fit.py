@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""From measurements to paths whose truth is known: simulated with other seeds, and Linux's."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+
+import numpy as np
+import pytest
+
+import tunnelcc as tc
+from helpers import ROOT
+from tunnelcc import fit as fits
+from tunnelcc.fit.reading import reading
+from tunnelcc.fit.search import search
+from tunnelcc.formats import iperf3
+from tunnelcc.formats.measurement import Measurement, Pings, Stream
+
+LINUX = ROOT / "tests" / "validation" / "data" / "linux" / "series"
+
+
+def flow(rate, rtt, cwnd=200, window=6e6, seconds=20, congestion="cubic", **more):
+    """Return a measurement of a flow every second; ``rate`` and ``rtt`` may be arrays."""
+    time = np.arange(1.0, seconds + 1)
+    ones = np.ones(seconds)
+    stream = Stream(
+        "1", time, rate * ones, rtt * ones, cwnd * ones, np.zeros(seconds), window * ones,
+        congestion=congestion, **more,
+    )  # fmt: skip
+    return Measurement("made", [stream])
+
+
+def test_a_window_and_an_rtt_are_the_whole_answer():
+    """131072 bytes in 90 ms are 11.65 Mbit/s, whatever the link has."""
+    found = fits.fit(flow(11.6e6, 0.09, cwnd=400, window=131072))
+    assert (found.limit, found.runs) == ("receive_window", 0)
+    assert found.estimates["window"].value == 131072
+    assert found.estimates["rtt"].value == 0.09
+    assert not found.estimates["rate"].is_told
+    assert "iperf3 -P 8" in found.estimates["rate"].how
+    run = tc.run(found.table, progress=False)
+    assert run.metric("goodput", since="3s") == pytest.approx(11.65e6, rel=0.03)
+    assert fits._kind(run) == "receive_window"
+
+
+def test_what_waits_of_ss_and_windows_say_limits():
+    waits = {"receive_window": 0.02, "send_buffer": 0.9}
+    assert reading(flow(5e6, 0.05, waits=waits)).limit == "send_buffer"
+    assert reading(flow(2e6, 0.05, cwnd=200)).limit == "application"
+    assert reading(flow(20e6, 0.05, cwnd=90)).limit == "network"
+    assert reading(flow(20e6, 0.05, cwnd=180, congestion="bbr")).limit == "network"
+
+
+def test_a_goodput_that_stays_while_rtts_change_is_that_of_a_full_link():
+    rtts = 0.05 + 0.02 * (np.arange(20) % 5) / 5
+    full = flow(48.27e6 * (1 + 0.001 * np.sin(np.arange(20))), rtts)
+    assert reading(full).plateau == pytest.approx(48.27e6, rel=0.002)
+    assert np.isnan(reading(flow(48.27e6, 0.05)).plateau)
+    found = fits.direct(full).estimates["rate"]
+    assert found.low < 50e6 < found.high
+
+
+def test_pings_tell_the_rtt_and_jitter():
+    measured = flow(48e6, 0.08)
+    pings = Pings(0.04 + np.random.default_rng(1).exponential(1e-3, 200), 200)
+    found = fits.direct(Measurement("made", measured.streams, pings)).estimates
+    assert found["rtt"].value == pytest.approx(0.04, rel=0.01)
+    assert found["jitter"].low < 1e-3 < found["jitter"].high
+
+
+def test_the_search_finds_what_made_the_features():
+    """A model of three values, of which the last has no effect, with noise of 1 %."""
+    generator = np.random.default_rng(3)
+
+    def features(values):
+        a, b, _ = values
+        return np.array([a, np.exp(b / 2), a + b, a * b]) * (1 + 0.01 * generator.normal(size=4))
+
+    truth = np.array([0.5, -0.3, 0.0])
+    bounds = np.array([[-1.0, 2.0], [-1.0, 1.0], [-1.0, 1.0]])
+    found = search(
+        lambda values, _: [None if n == 3 else features(row) for n, row in enumerate(values)],
+        features(truth), lambda uniform: bounds[:, 0] + uniform * np.ptp(bounds, axis=1),
+        bounds, 90, 4,
+    )  # fmt: skip
+    assert (found.low[:2] <= truth[:2]).all()
+    assert (found.high[:2] >= truth[:2]).all()
+    assert (found.high - found.low)[:2].max() < 0.15
+    assert (found.high - found.low)[2] > 1.5
+
+
+def test_the_command_says_what_it_finds_and_writes_a_scenario(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    table = iperf3.write(tc.run({"path": {"rate": "5Mbps", "rtt": "40ms"}, "duration": "8s",
+                                 "seed": 9}, progress=False))  # fmt: skip
+    for interval in table["intervals"]:
+        interval["streams"][0]["snd_wnd"] = 6_000_000
+    (tmp_path / "it.json").write_text(json.dumps(table))
+    (tmp_path / "ping.txt").write_text(
+        "".join(f"64 bytes: icmp_seq={n} ttl=9 time=40.0{n} ms\n" for n in range(1, 8))
+    )
+    command = ("fit", "it.json", "ping.txt", "--runs", "40", "--jobs", "2", "-o", "found.toml")
+    code, out, err = run(*command)
+    assert code == 0, err
+    assert "it.json, ping.txt: 1 flow of cubic" in out
+    assert "RTT without queues" in out
+    found = tc.load("found.toml")
+    assert found.path.rate == pytest.approx(5e6, rel=0.05)
+    assert found.path.rtt == pytest.approx(0.04, rel=0.05)
+    before = len(list((tmp_path / "runs").rglob("*.run")))
+    assert run(*command)[1] == out  # all runs are there
+    assert len(list((tmp_path / "runs").rglob("*.run"))) == before
+    code, out, err = run("run", "--measured", "it.json")
+    assert code == 0, err
+    assert "the path is what it.json tells at once" in err
+    ratio = float(out.rpartition("simulated / measured ")[2].split()[0])
+    assert ratio == pytest.approx(1, abs=0.1)
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [(PING := "64 bytes: seq=1 time=4 ms\n64 bytes: seq=2 time=4 ms\n", "a file with a flow"),
+     ("nothing", "FILE = ")],
+)  # fmt: skip
+def test_files_without_a_flow_are_refused(run, tmp_path, content, told):
+    file = tmp_path / "file"
+    file.write_text(content)
+    code, out, err = run("fit", file)
+    assert (code, out) == (2, "")
+    assert told in err
+
+
+def of_linux(name):
+    """Return a shipped measurement of Linux; ss would tell all but its retransmissions."""
+    with gzip.open(LINUX / f"{name}.csv.gz", "rt") as lines:
+        rows = [{key: float(value) for key, value in row.items()} for row in csv.DictReader(lines)]
+    time, rate, rtt, cwnd = (
+        np.array([row[key] for row in rows])
+        for key in ("t_s", "goodput_mbps", "srtt_ms", "cwnd")
+    )  # fmt: skip
+    stream = Stream(
+        "1", time, 1e6 * rate, np.where(rtt > 0, rtt / 1e3, np.nan), cwnd,
+        np.full(len(time), np.nan), congestion=name.split("_")[1],
+    )  # fmt: skip
+    return Measurement(name, [stream])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "limit", "loss", "is_full"),
+    [
+        ("a_cubic_rtt100_p0_s1", "link", 0, True),
+        ("a_bbr_rtt100_p0_s1", "link", 0, True),
+        ("a_cubic_rtt100_p0.001_s1", "random_loss", 1e-3, False),
+    ],
+)
+def test_linuxs_path_is_found(tmp_path, name, limit, loss, is_full):
+    """50 Mbit/s, 100 ms, a queue of 1 BDP."""
+    found = fits.fit(of_linux(name), store=tmp_path, progress=False)
+    values = found.estimates
+    assert found.limit == limit
+    assert values["rtt"].value == pytest.approx(0.1, rel=0.02)
+    assert values["loss"].low <= loss <= values["loss"].high
+    if is_full:
+        assert values["rate"].value == pytest.approx(50e6, rel=0.01)
+        assert values["buffer"].value == pytest.approx(0.1, rel=0.2)
+    else:
+        assert not values["rate"].is_told

@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Files of measurements: what is read of each program, and that none of them does harm."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import io
+import json
+import struct
+
+import dpkt
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import tunnelcc as tc
+from tunnelcc.commands import run_files
+from tunnelcc.formats import flent, iperf3
+from tunnelcc.formats.measurement import merged
+from tunnelcc.formats.read import read
+
+PING = """PING example (192.0.2.1) 56(84) bytes of data.
+64 bytes from 192.0.2.1: icmp_seq=1 ttl=57 time=40.1 ms
+64 bytes from 192.0.2.1: icmp_seq=2 ttl=57 time=41.3 ms
+64 bytes from 192.0.2.1: icmp_seq=2 ttl=57 time=99.9 ms (DUP!)
+64 bytes from 192.0.2.1: icmp_seq=5 ttl=57 time=40.7 ms
+"""
+SS = """{0}
+ESTAB 0 2895464 10.0.0.1:40000 10.0.0.2:5201
+\t ts sack bbr wscale:7,7 rto:240 rtt:42/1.5 mss:1400 cwnd:80 bytes_acked:{1} retrans:0/2 \
+busy:9000ms rwnd_limited:8100ms(90.0%) sndbuf_limited:450ms(5.0%) minrtt:40.5 snd_wnd:131072
+"""
+
+
+def of(tmp_path, content, name="file"):
+    file = tmp_path / name
+    file.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return read(file)
+
+
+def test_pings_are_read_with_those_that_are_missing(tmp_path):
+    pings = of(tmp_path, PING).pings
+    assert pings.rtts == pytest.approx([0.0401, 0.0413, 0.0407])
+    assert (pings.sent, pings.lost) == (5, 2)
+    told = PING + "\n--- example ping statistics ---\n8 packets transmitted, 3 received, 60% loss\n"
+    assert of(tmp_path, told).pings.lost == 5
+
+
+def test_ss_tells_windows_waits_and_the_congestion_control(tmp_path):
+    log = "".join(SS.format(1700.0 + k, 1_000_000 * k) for k in (1, 2, 3))
+    (stream,) = of(tmp_path, log).streams
+    assert stream.congestion == "bbr"
+    assert stream.window.tolist() == [131072, 131072]
+    assert (stream.min_rtt, stream.mss) == (0.0405, 1400)
+    assert stream.waits == {"receive_window": 0.9, "send_buffer": 0.05}
+
+
+def test_flent_files_are_read_again(plain_result, tmp_path):
+    file = tmp_path / "run.flent.gz"
+    run_files.write(plain_result, file)
+    found = read(file)
+    assert len(found.streams) == 2
+    assert not found.is_down
+    assert found.mean_goodput(1) == pytest.approx(plain_result.goodput, rel=0.02)
+    leg = plain_result.sender_leg(0)
+    known = np.array(leg.srtt) > 0
+    np.testing.assert_allclose(found.streams[0].rtt[known], np.array(leg.srtt)[known], rtol=1e-6)
+    assert found.pings.rtts.min() >= 0.02
+
+
+def test_pings_and_flows_of_several_files_are_one_measurement(plain_result, tmp_path):
+    flows = of(tmp_path, json.dumps(iperf3.write(plain_result)))
+    together = merged([of(tmp_path, PING), flows])
+    assert len(together.streams) == 2
+    assert together.pings.lost == 2
+
+
+def segment(sequence, ack, size, *, back=False, syn=False):
+    """Return an Ethernet frame with TCP, cut off behind its headers."""
+    flags = dpkt.tcp.TH_ACK | (dpkt.tcp.TH_SYN if syn else 0)
+    ports = (5201, 40000) if back else (40000, 5201)
+    opts = b"\x03\x03\x07\x00" if syn else b""
+    tcp = dpkt.tcp.TCP(
+        sport=ports[0], dport=ports[1], seq=sequence % 2**32, ack=ack % 2**32, flags=flags,
+        win=512, opts=opts,
+    )  # fmt: skip
+    tcp.off = 5 + len(opts) // 4
+    ends = (b"\x0a\0\0\1", b"\x0a\0\0\2")
+    ip = dpkt.ip.IP(src=ends[back], dst=ends[not back], p=6, data=tcp, ttl=64)
+    frame = bytearray(bytes(dpkt.ethernet.Ethernet(data=ip, type=0x0800)))
+    frame[16:18] = (20 + 4 * tcp.off + size).to_bytes(2, "big")  # of all that was sent
+    return bytes(frame)
+
+
+@pytest.mark.parametrize("writer", [dpkt.pcap.Writer, dpkt.pcapng.Writer])
+def test_a_capture_at_the_sender_tells_rtt_window_and_retransmissions(tmp_path, writer):
+    """1000 segments of 1000 bytes in 10 s, acknowledged after 50 ms; one in 100 is sent twice.
+
+    The sequence numbers wrap.
+    """
+    first, packets = 2**32 - 300_000, []
+    packets.append((0.0, segment(first - 1, 0, 0, syn=True)))
+    packets.append((0.05, segment(0, first, 0, back=True, syn=True)))
+    for number in range(1000):
+        sequence, at = first + 1000 * number, 0.1 + 0.01 * number
+        packets.append((at, segment(sequence, 1, 1000)))
+        packets.append((at + 0.05, segment(1, sequence + 1000, 0, back=True)))
+        if number % 100 == 50:
+            packets.append((at + 0.04, segment(sequence, 1, 1000)))
+    stream = io.BytesIO()
+    out = writer(stream)
+    for at, packet in sorted(packets):
+        out.writepkt(packet, at)
+    found = of(tmp_path, stream.getvalue(), "file.pcap")
+    (flow,) = found.streams
+    assert flow.min_rtt == pytest.approx(0.05, abs=1e-4)
+    assert found.mean_goodput(1) == pytest.approx(8e5, rel=0.02)
+    assert flow.retransmits[-1] == pytest.approx(10, abs=1)
+    assert set(flow.window[~np.isnan(flow.window)]) == {512 << 7}
+    damaged = bytearray(stream.getvalue())
+    for place in range(40, len(damaged), 97):
+        damaged[place] ^= 0xFF
+    with contextlib.suppress(tc.ConfigError):
+        of(tmp_path, bytes(damaged))
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3)
+    | st.dictionaries(
+        st.sampled_from([
+            "intervals", "streams", "start", "end", "socket", "bits_per_second", "rtt", "sender",
+            "snd_cwnd", "retransmits", "tcp_mss", "test_start", "reverse", "results", "x_values",
+            "TCP upload::1", "raw_values", "Ping (ms) ICMP", "min_rtt", "sender_tcp_congestion",
+        ]),
+        inner, max_size=6,
+    ),
+    max_leaves=25,
+)  # fmt: skip
+
+
+@settings(max_examples=150, deadline=None)
+@given(JSON)
+def test_no_json_of_a_stranger_does_more_than_have_no_streams(table):
+    for reader in (iperf3.read, flent.read):
+        for stream in reader("file", table).streams:
+            assert len(stream.time) == len(stream.goodput) > 1
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.binary(max_size=300))
+def test_no_bytes_of_a_stranger_crash(tmp_path_factory, data):
+    for head in (b"", b"\x1f\x8b\x08\0", struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1)):
+        try:
+            of(tmp_path_factory.mktemp("bytes"), head + data)
+        except tc.ConfigError:
+            continue
+
+
+def test_a_small_file_that_unpacks_to_a_large_one_is_refused(tmp_path):
+    bomb = tmp_path / "bomb.gz"
+    with gzip.open(bomb, "wb", compresslevel=1) as out:
+        for _ in range(257):
+            out.write(bytes(2**20))
+    with pytest.raises(tc.ConfigError, match="at most 256 MiB"):
+        read(bomb)

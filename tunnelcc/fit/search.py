@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Search for the paths whose simulations look like a measurement.
+
+Paths are simulated, each with its own seed, and an emulator learns from the runs how features of
+flows follow from the values of a path: thin-plate splines that smooth, whose strength and errors
+cross-validation tells. A path is as likely as the normal distribution of these errors says (a
+synthetic likelihood: Wood, Statistical inference for noisy nonlinear ecological dynamic systems,
+2010), noise of the runs included. Each round simulates paths that are likely after the one before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+#: Confidence of the intervals.
+CONFIDENCE = 0.95
+# Strengths of smoothing that are tried, in features of unit variance.
+_SMOOTHINGS = (1e-3, 1e-2, 0.1, 1.0, 10.0)
+_FOLDS = 6
+# Walkers of the sampler, and their steps.
+_WALKERS, _STEPS = 160, 120
+# A round draws from the likelihood to this power, so that it looks around.
+_TEMPERED = 0.25
+# What the covariance of errors takes from its diagonal alone (shrinkage).
+_SHRUNK = 0.3
+# An emulator of few runs is no better than this part of a feature's spread.
+_LEAST_ERROR = 0.01
+
+
+@dataclass(frozen=True)
+class Found:
+    """Estimates in log units, shape (value,), and the ends of their intervals."""
+
+    middle: Floats
+    low: Floats
+    high: Floats
+
+
+def search(
+    simulate: Callable[[Floats, int], Sequence[Floats | None]],
+    measured: Floats,
+    draw: Callable[[Floats], Floats],
+    bounds: Floats,
+    runs: int,
+    rounds: int,
+    seed: int = 1,
+) -> Found:
+    """Return what fits ``measured``, the features.
+
+    ``simulate``: values (log units), shape (run, value), and the number of the first run → features
+    of each, None for a run that failed. ``draw``: uniform numbers of the first round → values.
+    ``bounds``: the widest intervals, shape (value, 2). Raises ValueError if nearly all runs fail.
+    """
+    generator = np.random.default_rng(seed)
+    values, results = np.empty((0, len(bounds))), list[Floats | None]()
+    first = max(runs // 3, 8)
+    counts = [first, *np.diff(np.linspace(first, runs, rounds).round().astype(int))]
+    drawn = draw(_latin(generator, first, len(bounds)))
+    for number, count in enumerate(counts):
+        results += simulate(drawn[:count], len(values))
+        values = np.vstack([values, drawn[:count]])
+        likelihood = _likelihood(values, results, measured, bounds, generator)
+        is_last = number == len(counts) - 1
+        walkers = _sampled(likelihood, bounds, generator, 1.0 if is_last else _TEMPERED)
+        drawn = generator.permutation(walkers)
+    tail = (1 - CONFIDENCE) / 2
+    low, middle, high = np.quantile(walkers, [tail, 0.5, 1 - tail], axis=0)
+    return Found(middle, low, high)
+
+
+def _latin(generator: np.random.Generator, count: int, size: int) -> Floats:
+    """Return uniform numbers, one in each of ``count`` equal parts of each axis."""
+    places = np.array([generator.permutation(count) for _ in range(size)]).T
+    found: Floats = (places + generator.random((count, size))) / count
+    return found
+
+
+def _likelihood(
+    values: Floats,
+    results: Sequence[Floats | None],
+    measured: Floats,
+    bounds: Floats,
+    generator: np.random.Generator,
+) -> Callable[[Floats], Floats]:
+    """Return a function: values, shape (point, value) → log of their likelihood."""
+    from scipy.interpolate import RBFInterpolator
+
+    has_run = np.array([it is not None for it in results])
+    if has_run.sum() < 2 * len(bounds):
+        raise ValueError("too few runs")
+    runs = np.array([it for it in results if it is not None])
+    usable = np.isfinite(measured) & np.isfinite(runs).all(axis=0) & (runs.std(axis=0) > 1e-9)
+    runs, target = runs[:, usable], measured[usable]
+    at = values[has_run]
+    # Far runs say little of what is near the measurement: the nearest half of them learn.
+    spread = runs.std(axis=0)
+    distance = np.sqrt((((runs - target) / spread) ** 2).mean(axis=1))
+    kept = np.argsort(distance)[: max(len(distance) * 2 // 3, min(30, len(distance)))]
+    at, runs = at[kept], runs[kept]
+    centre, spread = runs.mean(axis=0), runs.std(axis=0) + 1e-9
+    scaled, goal = (runs - centre) / spread, (target - centre) / spread
+    middle, width = at.mean(axis=0), at.std(axis=0) + 1e-6
+    points = (at - middle) / width
+    folds = generator.permutation(len(points)) % _FOLDS
+    best, smoothing, errors = np.inf, 1.0, np.zeros_like(scaled)
+    for strength in _SMOOTHINGS:
+        found = np.empty_like(scaled)
+        for fold in range(_FOLDS):
+            own = folds == fold
+            others = RBFInterpolator(points[~own], scaled[~own], smoothing=strength)
+            found[own] = others(points[own])
+        error = float(np.mean(np.abs(found - scaled)))
+        if error < best:
+            best, smoothing, errors = error, strength, found - scaled
+    emulator = RBFInterpolator(points, scaled, smoothing=smoothing)
+    covariance = errors.T @ errors / len(errors)
+    diagonal = np.diag(np.diag(covariance) + _LEAST_ERROR**2)
+    inverse = np.linalg.inv((1 - _SHRUNK) * covariance + _SHRUNK * diagonal)
+
+    def likelihood(there: Floats) -> Floats:
+        away = emulator((there - middle) / width) - goal
+        found: Floats = -0.5 * np.einsum("ij,jk,ik->i", away, inverse, away)
+        return found
+
+    return likelihood
+
+
+def _sampled(
+    likelihood: Callable[[Floats], Floats],
+    bounds: Floats,
+    generator: np.random.Generator,
+    power: float,
+) -> Floats:
+    """Return points within ``bounds`` that are drawn from a likelihood to a power.
+
+    Walkers move by differences of others (ter Braak, A Markov Chain Monte Carlo version of the
+    genetic algorithm Differential Evolution, 2006). They begin at the likeliest of many points.
+    """
+    low, high = bounds.T
+    many = low + generator.random((20 * _WALKERS, len(bounds))) * (high - low)
+    order = np.argsort(-likelihood(many))
+    here = many[order[:_WALKERS]]
+    now = power * likelihood(here)
+    scale = 2.38 / np.sqrt(2 * len(bounds))
+    for step in range(_STEPS):
+        one, other = generator.permutation(_WALKERS), generator.permutation(_WALKERS)
+        jump = (1.0 if step % 10 == 9 else scale) * (here[one] - here[other])
+        there = here + jump + 1e-4 * generator.normal(size=here.shape)
+        is_inside = ((there >= low) & (there <= high)).all(axis=1)
+        then = np.full(_WALKERS, -np.inf)
+        if is_inside.any():
+            then[is_inside] = power * likelihood(there[is_inside])
+        moves = np.log(generator.random(_WALKERS)) < then - now
+        here, now = np.where(moves[:, None], there, here), np.where(moves, then, now)
+    found: Floats = here
+    return found

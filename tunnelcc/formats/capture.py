@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Captures (pcap, pcapng) at the sending host: its TCP connections over time.
+
+The library dpkt reads files and headers. RTTs are those of segments that were sent once, until
+the ACK that covers them (Karn's rule), smoothed as in RFC 6298. The window is the data in flight.
+"""
+
+from __future__ import annotations
+
+import io
+from collections import deque
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from tunnelcc.errors import ConfigError, Problem
+from tunnelcc.formats.measurement import MSS, Measurement, Stream
+
+_MAGIC = (
+    b"\xd4\xc3\xb2\xa1", b"\xa1\xb2\xc3\xd4", b"\x4d\x3c\xb2\xa1", b"\xa1\xb2\x3c\x4d",
+    b"\x0a\x0d\x0d\x0a",
+)  # fmt: skip
+# dpkt reads about 50,000 packets a second.
+_MOST_PACKETS = 5_000_000
+_MOST_CONNECTIONS = 10_000
+# Connections with less payload are of control.
+_LEAST_BYTES = 100_000
+_STEP = 0.1  # s, between samples
+_HALF = 2**31
+
+
+def is_capture(data: bytes) -> bool:
+    """Whether data begin as a pcap or pcapng file does."""
+    return data[:4] in _MAGIC
+
+
+@dataclass
+class _Way:
+    """One direction of a connection: what was sent, and the ACKs that came back."""
+
+    began: float
+    first: int
+    highest: int = 0
+    acked: int = 0
+    retransmits: int = 0
+    payload: int = 0
+    largest: int = 0
+    scale: int = 0
+    window: int = 0
+    srtt: float = float("nan")
+    least: float = float("nan")
+    waiting: deque[tuple[int, float]] = field(default_factory=deque)
+    samples: list[tuple[float, float, float, float, float, float]] = field(default_factory=list)
+
+    def sent(self, time: float, sequence: int, size: int) -> None:
+        at = _signed(sequence - self.first)
+        self.payload += size
+        self.largest = max(self.largest, size)
+        if at < self.highest:
+            self.retransmits += 1
+            self.waiting.clear()
+        elif len(self.waiting) < 100_000:
+            self.waiting.append((at + size, time))
+        self.highest = max(self.highest, at + size)
+
+    def answered(self, time: float, ack: int, window: int) -> None:
+        at = _signed(ack - self.first)
+        self.window = window << self.scale
+        if not self.acked < at <= self.highest:
+            return
+        self.acked = at
+        sent = float("nan")
+        while self.waiting and self.waiting[0][0] <= at:
+            sent = self.waiting.popleft()[1]
+        rtt = time - sent
+        if rtt > 0:
+            self.least = rtt if np.isnan(self.least) else min(self.least, rtt)
+            self.srtt = rtt if np.isnan(self.srtt) else self.srtt + (rtt - self.srtt) / 8
+        in_flight = float(self.highest - self.acked)
+        self.samples.append(
+            (time, float(self.acked), self.srtt, in_flight, float(self.retransmits),
+             float(self.window))
+        )  # fmt: skip
+
+
+def _signed(difference: int) -> int:
+    """Return a difference of sequence numbers, which count modulo 2^32."""
+    return (difference + _HALF) % (2 * _HALF) - _HALF
+
+
+def read(source: str, data: bytes, option: str) -> Measurement:
+    """Return the connections of a capture that carry data, by their larger direction.
+
+    Raises ConfigError.
+    """
+    try:
+        import dpkt
+    except ImportError:
+        expected = "another file, or the library dpkt: pip install 'tunnelcc[capture]'"
+        raise ConfigError(Problem(option, source, expected)) from None
+    try:
+        is_new = data[:4] == _MAGIC[-1]
+        reader = (dpkt.pcapng.Reader if is_new else dpkt.pcap.Reader)(io.BytesIO(data))
+    except Exception as error:  # whatever dpkt meets in a damaged file
+        expected = "a capture that dpkt reads"
+        raise ConfigError(Problem(option, source, expected, str(error)[:80])) from None
+    ways: dict[Any, _Way] = {}
+    scales: dict[Any, int] = {}
+    count = 0
+    packets = iter(reader)
+    while count < _MOST_PACKETS:
+        try:
+            time, packet = next(packets)
+            count += 1
+        except Exception:  # the end, or a damaged packet: what follows has no known beginning
+            break
+        try:
+            _packet(dpkt, reader.datalink(), float(time), packet, ways, scales)
+        except Exception:  # a packet that is cut off, or of another protocol
+            continue
+    begin = min((it.began for it in ways.values()), default=0.0)
+    streams = [
+        _stream(str(number), way, begin)
+        for number, way in enumerate(ways.values(), 1)
+        if way.acked >= _LEAST_BYTES and len(way.samples) > 2
+    ]
+    return Measurement(source, streams)
+
+
+def _packet(
+    dpkt: Any, link: int, time: float, data: bytes, ways: dict[Any, _Way], scales: dict[Any, int]
+) -> None:
+    kind = {1: dpkt.ethernet.Ethernet, 113: dpkt.sll.SLL}.get(link)
+    if kind is not None:
+        ip = kind(data).data
+    else:
+        ip = dpkt.ip6.IP6(data) if data[0] >> 4 == 6 else dpkt.ip.IP(data)
+    tcp = ip.data
+    if not isinstance(tcp, dpkt.tcp.TCP):
+        return
+    # Of what was sent, not of what was kept.
+    whole = ip.len - 4 * ip.hl if isinstance(ip, dpkt.ip.IP) else ip.plen
+    size = whole - 4 * tcp.off
+    there = (ip.src, tcp.sport, ip.dst, tcp.dport)
+    back = (ip.dst, tcp.dport, ip.src, tcp.sport)
+    if tcp.flags & dpkt.tcp.TH_SYN:
+        options = dict(dpkt.tcp.parse_opts(tcp.opts))
+        wanted = options.get(dpkt.tcp.TCP_OPT_WSCALE)
+        if len(scales) < _MOST_CONNECTIONS:
+            scales[there] = min(wanted[0], 14) if wanted else 0
+        return
+    if size > 0:
+        if there not in ways and len(ways) < _MOST_CONNECTIONS:
+            ways[there] = _Way(time, tcp.seq)
+        if there in ways:
+            ways[there].sent(time, tcp.seq, size)
+    if tcp.flags & dpkt.tcp.TH_ACK and back in ways:
+        way = ways[back]
+        way.scale = scales.get(there, way.scale)
+        way.answered(time, tcp.ack, tcp.win)
+
+
+def _stream(name: str, way: _Way, begin: float) -> Stream:
+    moment, acked, srtt, in_flight, retransmits, window = np.array(way.samples).T
+    moment = moment - begin
+    time = np.arange(_STEP, moment[-1], _STEP)
+    time = time if len(time) > 1 else moment
+    last = np.searchsorted(moment, time, side="right") - 1
+    bytes_ = np.where(last >= 0, acked[last], 0.0)
+    rates = 8 * np.diff(bytes_, prepend=0.0) / np.diff(time, prepend=0.0)
+    # Segmentation offload shows several segments as one.
+    mss = way.largest if 0 < way.largest <= 9000 else MSS
+    known = last >= 0
+
+    def at(values: Any) -> Any:
+        return np.where(known, values[last], np.nan)
+
+    # Without the handshake, the scale of the window is not known.
+    windows = at(window) if way.scale else np.full(len(time), np.nan)
+    return Stream(
+        name, time, rates, at(srtt), at(in_flight) / mss, np.where(known, retransmits[last], 0.0),
+        windows, way.least, {}, "", float(mss),
+    )  # fmt: skip
