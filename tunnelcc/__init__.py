@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING, Any
 from tunnelcc._version import __version__
 
 if TYPE_CHECKING:
-    from tunnelcc.config import CongestionControl as CongestionControl
     from tunnelcc.config import CrossTraffic as CrossTraffic
     from tunnelcc.config import Experiment as Experiment
     from tunnelcc.config import Flow as Flow
@@ -37,6 +36,7 @@ if TYPE_CHECKING:
     from tunnelcc.errors import RunError as RunError
     from tunnelcc.errors import TunnelccError as TunnelccError
     from tunnelcc.metrics import metric as metric
+    from tunnelcc.modules.own import CongestionControl as CongestionControl
     from tunnelcc.plots import plot_run as plot_run
     from tunnelcc.simulation.capture import Capture as Capture
     from tunnelcc.simulation.harm import harm as harm
@@ -50,7 +50,6 @@ if TYPE_CHECKING:
 
 #: Name → its module, and what it is called there if not the same.
 _HOME = {
-    "CongestionControl": "config",
     "CrossTraffic": "config",
     "Experiment": "config",
     "Flow": "config",
@@ -64,6 +63,7 @@ _HOME = {
     "RunError": "errors",
     "TunnelccError": "errors",
     "metric": "metrics",
+    "CongestionControl": "modules.own",
     "plot_run": "plots",
     "Capture": "simulation.capture",
     "Result": "simulation.result",

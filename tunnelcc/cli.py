@@ -51,8 +51,7 @@ def _grant_trust(context: click.Context, option: click.Parameter, is_given: bool
 
 _trust_option = click.option(
     "--trust", is_flag=True, is_eager=True, expose_value=False, callback=_grant_trust,
-    help="Compile and run congestion controls that the scenario names as files, with all your "
-        "rights.",
+    help="Run congestion controls that the scenario names as files, with all your rights.",
 )  # fmt: skip
 _runs_option = click.option(
     "--store", type=_PATH, default=_STORE, show_default=True,
@@ -587,6 +586,25 @@ def show(what: str, name: str | None, mode: str | None, only: str | None) -> Non
         raise ConfigError(Problem(f"show {what}", MISSING, "a name; `tunnelcc list` shows them"))
     else:
         named[what](name)
+
+
+@cli.group()
+def new() -> None:
+    """Write files to begin with."""
+
+
+@new.command("cc")
+@click.argument("name")
+@click.option("--python", is_flag=True, help="Write a class in Python, not in C++.")
+@click.option("--output", type=_PATH, default=".", help="Folder of the files. [default: this one]")
+def new_cc(name: str, python: bool, output: Path) -> None:
+    """Write a congestion control, a test and a scenario, which run as they are.
+
+    NAME is the name of the files, such as my_cc.
+    """
+    from tunnelcc.commands import new as files
+
+    click.echo(files.congestion_control(name, output, python=python))
 
 
 @cli.command()

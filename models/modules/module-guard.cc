@@ -169,7 +169,15 @@ ModuleGuard::Run(void (*function)(void*), void* argument)
         return false;
     }
     g_call.isInside = 1;
-    function(argument);
+    try
+    {
+        function(argument);
+    }
+    catch (...)
+    {
+        g_call.isInside = 0;
+        throw;
+    }
     g_call.isInside = 0;
     return true;
 }

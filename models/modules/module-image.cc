@@ -5,6 +5,7 @@
 
 #include <array>
 #include <dlfcn.h>
+#include <exception>
 #include <fcntl.h>
 #include <link.h>
 #include <sstream>
@@ -93,6 +94,24 @@ void
 ModuleImage::Throw(const std::string& what) const
 {
     throw ModuleError(m_name + ": " + what);
+}
+
+/// \pre an exception of the file is being handled
+void
+ModuleImage::ThrowException() const
+{
+    try
+    {
+        throw;
+    }
+    catch (const std::exception& error)
+    {
+        Throw(std::string("it threw an exception: ") + error.what());
+    }
+    catch (...)
+    {
+        Throw("it threw an exception");
+    }
 }
 
 void

@@ -42,7 +42,16 @@ class ModuleImage
     template <typename F>
     void Call(F&& function)
     {
-        if (!m_guard.Run(function))
+        bool isDone = false;
+        try
+        {
+            isDone = m_guard.Run(function);
+        }
+        catch (...)
+        {
+            ThrowException();
+        }
+        if (!isDone)
         {
             ThrowFault();
         }
@@ -60,6 +69,7 @@ class ModuleImage
 
   private:
     [[noreturn]] void ThrowFault() const;
+    [[noreturn]] void ThrowException() const;
 
     std::string m_name;
     std::string m_code;

@@ -6,7 +6,10 @@
 #include "modules/linux-module.h"
 #include "modules/module-guard.h"
 #include "modules/module-image.h"
+#include "modules/own-control.h"
 
+#include <algorithm>
+#include <iterator>
 #include <map>
 #include <utility>
 
@@ -16,7 +19,44 @@ namespace tunnelcc
 namespace
 {
 
+constexpr const char* OWN_SYMBOL = "tunnelcc_file";
+
 std::string g_moduleFolder;
+std::map<std::string, OwnMaker> g_makers;
+
+/// What a file with a class of a user's own offers; null: it is a module of Linux.
+const tc::File*
+FindOwnFile(const ModuleImage& image)
+{
+    const auto* file = static_cast<const tc::File*>(image.Find(OWN_SYMBOL));
+    constexpr size_t SIZES[]{sizeof(tc::State),
+                             sizeof(tc::Ack),
+                             sizeof(tc::Interval),
+                             sizeof(tc::CongestionControl)};
+    if (file && (file->interface != tc::INTERFACE ||
+                 !std::equal(std::begin(SIZES), std::end(SIZES), std::begin(file->sizes))))
+    {
+        image.Throw("it was compiled for another version of tunnelcc, or by a compiler that lays "
+                    "out data in another way");
+    }
+    return file;
+}
+
+OwnAlgorithm
+MakeOwn(const std::string& name, const std::shared_ptr<ModuleImage>& image, const tc::File& file)
+{
+    tc::CongestionControl* algorithm = nullptr;
+    image->Call([&] { algorithm = file.make(); });
+    return {name, image, std::unique_ptr<tc::CongestionControl>(algorithm)};
+}
+
+ModuleInfo
+DescribeOwn(std::string title, OwnAlgorithm own)
+{
+    auto parameters = own.GetParameters();
+    own.Configure({}, 0);
+    return {std::move(title), own.algorithm->needsEcn, std::move(parameters)};
+}
 
 } // namespace
 
@@ -26,11 +66,29 @@ SetModuleFolder(const std::string& folder)
     g_moduleFolder = folder;
 }
 
+OwnMakers::OwnMakers(std::map<std::string, OwnMaker> makers)
+{
+    g_makers = std::move(makers);
+}
+
+OwnMakers::~OwnMakers()
+{
+    g_makers.clear();
+}
+
 ModuleInfo
 DescribeModule(const std::string& name, const std::string& code)
 {
+    if (const auto maker = g_makers.find(code); maker != g_makers.end())
+    {
+        return DescribeOwn(name, {name, nullptr, maker->second()});
+    }
     ModuleGuard guard;
     auto image = std::make_unique<ModuleImage>(name, code, g_moduleFolder, guard);
+    if (const tc::File* file = FindOwnFile(*image))
+    {
+        return DescribeOwn(file->name, MakeOwn(name, std::move(image), *file));
+    }
     auto parameters = LinuxModuleImage::GetParameters(*image);
     LinuxModuleImage module(std::move(image), {});
     return {module.Ops()->name,
@@ -40,9 +98,17 @@ DescribeModule(const std::string& name, const std::string& code)
 
 struct ModuleLoader::Loaded
 {
+    /// A file with a class of a user's own: parameters are of its objects.
+    struct OwnFile
+    {
+        std::shared_ptr<ModuleImage> image;
+        const tc::File* file;
+    };
+
     ModuleGuard guard; // outlives what it guards
+    std::map<std::string, OwnFile> files;
     std::map<std::pair<std::string, CongestionParameters>, std::shared_ptr<LinuxModuleImage>>
-        images;
+        modules;
 };
 
 ModuleLoader::ModuleLoader() = default;
@@ -54,18 +120,36 @@ ModuleLoader::Make(const std::string& name,
                    const CongestionParameters& parameters,
                    int64_t stream)
 {
+    const auto configured = [&](OwnAlgorithm own) {
+        own.Configure(parameters, stream);
+        return std::make_unique<OwnControl>(std::move(own));
+    };
+    if (const auto maker = g_makers.find(code); maker != g_makers.end())
+    {
+        return configured({name, nullptr, maker->second()});
+    }
     if (!m_loaded)
     {
         m_loaded = std::make_unique<Loaded>();
     }
-    auto& image = m_loaded->images[{code, parameters}];
-    if (!image)
+    if (const auto own = m_loaded->files.find(code); own != m_loaded->files.end())
     {
-        image = std::make_shared<LinuxModuleImage>(
-            std::make_unique<ModuleImage>(name, code, g_moduleFolder, m_loaded->guard),
-            parameters);
+        return configured(MakeOwn(name, own->second.image, *own->second.file));
     }
-    return std::make_unique<LinuxModule>(image, stream);
+    if (const auto module = m_loaded->modules.find({code, parameters});
+        module != m_loaded->modules.end())
+    {
+        return std::make_unique<LinuxModule>(module->second, stream);
+    }
+    auto image = std::make_unique<ModuleImage>(name, code, g_moduleFolder, m_loaded->guard);
+    if (const tc::File* file = FindOwnFile(*image))
+    {
+        const auto& own = m_loaded->files[code] = {std::move(image), file};
+        return configured(MakeOwn(name, own.image, *file));
+    }
+    auto module = std::make_shared<LinuxModuleImage>(std::move(image), parameters);
+    m_loaded->modules[{code, parameters}] = module;
+    return std::make_unique<LinuxModule>(std::move(module), stream);
 }
 
 } // namespace tunnelcc

@@ -6,16 +6,20 @@
 
 #include "congestion/congestion-control.h"
 #include "congestion/congestion-registry.h"
+#include "modules/tunnelcc.h"
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 /**
  * \file
- * Congestion controls that come as files. Somebody else (the Python package) compiles them into a
- * folder, under the hash of what they were compiled from.
+ * Congestion controls that come as files: modules of Linux, and classes of users (tunnelcc.h).
+ * Somebody else (the Python package) compiles them into a folder, under the hash of what they were
+ * compiled from.
  */
 
 namespace tunnelcc
@@ -31,6 +35,20 @@ struct ModuleInfo
 
 /// Say where compiled files are, for all that follows in this process.
 void SetModuleFolder(const std::string& folder);
+
+/// Makes an algorithm that is no file, for a connection.
+using OwnMaker = std::function<std::unique_ptr<tc::CongestionControl>()>;
+
+/// Algorithms by hash, in place of files, while this object is there: one at a time.
+class OwnMakers
+{
+  public:
+    explicit OwnMakers(std::map<std::string, OwnMaker> makers);
+    ~OwnMakers();
+
+    OwnMakers(const OwnMakers&) = delete;
+    OwnMakers& operator=(const OwnMakers&) = delete;
+};
 
 /**
  * Load a file, and say what it holds.

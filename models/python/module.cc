@@ -8,6 +8,7 @@
 #include "modules/module-guard.h"
 #include "modules/module-loader.h"
 #include "probe/columns.h"
+#include "python/python-control.h"
 #include "spec/spec-text.h"
 #include "tunnel/layer.h"
 #include "wire/capture.h"
@@ -101,11 +102,16 @@ ToDict(const ExperimentResult& result)
     return found;
 }
 
-/// Runs without the GIL; takes it to report progress, and passes on what that raises.
+/// Runs without the GIL; takes it to report progress, and passes on what that raises, and to call
+/// classes of Python (MakePythonMakers()).
 nb::dict
-Run(const std::string& specText, const nb::object& progress, Capture* capture)
+Run(const std::string& specText,
+    const nb::object& progress,
+    Capture* capture,
+    const nb::dict& classes)
 {
     const ExperimentSpec spec = ParseSpec(specText);
+    const OwnMakers makers(MakePythonMakers(classes));
     std::exception_ptr failure;
     ProgressCallback callback = [&](double seconds) {
         nb::gil_scoped_acquire gil;
@@ -215,7 +221,16 @@ BindCongestion(nb::module_& m)
         .def_ro("parameters", &ModuleInfo::parameters);
     nb::exception<ModuleError>(m, "ModuleError", PyExc_RuntimeError);
     m.def("set_module_folder", &SetModuleFolder, "folder"_a);
-    m.def("describe_module", &DescribeModule, "name"_a, "code"_a);
+    m.def(
+        "describe_module",
+        [](const std::string& name, const std::string& code, const nb::dict& classes) {
+            const OwnMakers makers(MakePythonMakers(classes));
+            return DescribeModule(name, code);
+        },
+        "name"_a,
+        "code"_a,
+        "classes"_a = nb::dict());
+    BindPythonControl(m);
     m.def("congestion_parameters",
           [](const std::string& name) { return GetCongestionParameters(name); });
 }
@@ -252,7 +267,12 @@ NB_MODULE(_core, m)
         .def_prop_ro("bytes", [](const Capture& it) { return it.File().File().Bytes(); })
         .def_prop_ro("is_full", [](const Capture& it) { return it.File().File().IsFull(); })
         .def_prop_ro("error", [](const Capture& it) { return it.File().File().Error(); });
-    m.def("run", &Run, "spec"_a, "progress"_a = nb::none(), "capture"_a = nb::none());
+    m.def("run",
+          &Run,
+          "spec"_a,
+          "progress"_a = nb::none(),
+          "capture"_a = nb::none(),
+          "classes"_a = nb::dict());
     m.def("spec_members", &ListSpecMembers);
     m.def("complete_spec", [](const std::string& text) { return FormatSpec(ParseSpec(text)); });
     m.def("layer_wire_bytes", &LayerWireBytes, "layers"_a, "message_bytes"_a, "already_sent"_a = 0);

@@ -19,9 +19,10 @@ class CongestionControl(Model):
     """A congestion control: its name, and the parameters that differ from their defaults.
 
     Write the name alone (``"bbr"``) or a table: ``{ name = "bbr", probe_rtt_interval = "5s" }``.
-    ``"linux:PATH"`` names a congestion control module of Linux, a C file, which is compiled.
+    The path of a file names a congestion control of your own: a module of Linux in C, or a class in
+    C++ or Python (``"./mine.py"``). In Python, the class is a name, too.
 
-        >>> tc.CongestionControl(name="cubic", beta=0.8).name
+        >>> tc.Flow(cc={"name": "cubic", "beta": 0.8}).cc.name
         'cubic'
     """
 
@@ -36,6 +37,8 @@ class CongestionControl(Model):
     def _read(cls, data: Any) -> Any:
         if isinstance(data, str):
             data = {"name": data}
+        elif modules.is_own(data):
+            data = modules.table_of(data)
         if not isinstance(data, dict):
             raise ConfigError(Problem("", data, "the name of a congestion control, such as 'bbr'"))
         table = dict(data)
@@ -43,6 +46,9 @@ class CongestionControl(Model):
             expected = "the name of the congestion control that has these parameters"
             raise ConfigError(Problem("name", MISSING, expected))
         name = table.pop("name")
+        if modules.is_own(name):
+            own = modules.table_of(name)
+            name, table = own.pop("name"), {**own, **table}
         if isinstance(name, str):
             name = core.congestion_name(name)
         parameters = table.pop("parameters", {})
@@ -56,7 +62,7 @@ class CongestionControl(Model):
         if not isinstance(name, str) or not core.has_congestion_control(name):
             names = (*core.congestion_controls(), *core.ns3_congestion_controls())
             ours = ", ".join(core.congestion_controls())
-            expected = f"one of {ours}, an ns-3 TypeId, or linux:PATH"
+            expected = f"one of {ours}, an ns-3 TypeId, or the path of a file"
             hint = nearest(name, names) if isinstance(name, str) else ""
             raise ConfigError(Problem("", name, expected, hint))
         known = core.congestion_parameters(name)

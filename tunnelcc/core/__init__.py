@@ -6,6 +6,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import os
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -62,6 +63,14 @@ def _module_in(file: str) -> ModuleType:
 #: What the name of a congestion control begins with that is a file with a module of Linux.
 FILE_PREFIX = "linux:"
 
+#: The name of a congestion control that is a file: its path, and a class of it.
+FILE = re.compile(
+    r"(?:[^\n]*/)?(?P<file>[^/\n]+\.(?:c|cc|cpp|py))(?::(?P<member>[A-Za-z_]\w*))?(?![\w.:])"
+)
+
+#: Limit of parameters for which a file states none (models/modules/tunnelcc.h).
+NO_LIMIT = 1e15
+
 _Info = TypeVar("_Info")
 
 
@@ -114,6 +123,8 @@ class Parameter:
             return "true, false"
         if self.kind == "choice":
             return ", ".join(self.choices)
+        if (self.minimum, self.maximum) == (-NO_LIMIT, NO_LIMIT):
+            return "any"
         return f"{self.minimum:g} to {self.maximum:g}"
 
 
@@ -175,9 +186,9 @@ def congestion_label(text: str) -> str:
 
     ``text``: the name, with or without parameters. A file is shown without its folder.
     """
-    if text.startswith(FILE_PREFIX):
-        path, suffix, parameters = text.partition(".c")
-        return path.removeprefix(FILE_PREFIX).rpartition("/")[2] + suffix + parameters
+    text = text.removeprefix(FILE_PREFIX)
+    if match := FILE.match(text):
+        return text[match.start("file") :]
     name = text.partition(" ")[0]
     notes = [algorithm.note for algorithm in algorithms() if algorithm.name == name]
     return f"{text} ({notes[0]})" if notes and notes[0] else text

@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Congestion controls that come as files: found, trusted, compiled, described.
+"""Congestion controls that come as files: found, trusted, compiled or loaded, described.
 
-``cc = "linux:PATH"`` names a congestion control module of Linux (``net/ipv4/tcp_illinois.c``). It
-is compiled at first use, into a folder of the user's own. The hash of what was compiled names the
-result there, and stands for the file in everything that follows: the specification, the identity of
-a run, stored runs.
+The path of a file is the name of a congestion control, and its suffix tells the language: a module
+of Linux (``linux:net/ipv4/tcp_illinois.c``), a class in C++ (``./mine.cc``), or one in Python
+(``./mine.py``, or ``./mine.py:Mine`` where it has several). In Python, the class itself is a name.
 
-A file is code that runs with the user's rights. So it is compiled only if the user has named it, on
-the command line or in Python. For a file that a scenario names, see ``trust``.
+C and C++ are compiled at first use, into a folder of the user's own. The hash of what was compiled
+names the result there, and stands for the file in everything that follows: the specification, the
+identity of a run, stored runs. A file of Python has a hash, too, and stays where it is.
+
+A file is code that runs with the user's rights. So it runs only if the user has named it, on the
+command line or in Python. For a file that a scenario names, see ``trust``.
 """
 
 from __future__ import annotations
@@ -17,24 +20,38 @@ import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache
+from typing import Any
 
 from tunnelcc import core
 from tunnelcc.core import Parameter
 from tunnelcc.errors import ConfigError, Problem, RunError
 from tunnelcc.modules import compiled as files
-from tunnelcc.modules import compiler
+from tunnelcc.modules import compiler, own, python
 from tunnelcc.modules.faults import explain
+from tunnelcc.modules.own import is_own
+from tunnelcc.modules.python import check_not_loading, watched
 from tunnelcc.modules.source import Source, absolute, is_file, read
 
-__all__ = ["Module", "absolute", "explain", "find", "is_file", "known", "of", "prepare"]
+__all__ = [
+    "Module", "absolute", "check_not_loading", "explain", "find", "is_file", "is_own", "known",
+    "of", "prepare", "table_of", "watched",
+]  # fmt: skip
 
 # As spec_parts.congestion() writes it.
 _CODE = re.compile(r'"code":"([0-9a-f]{32})"')
 
+#: Where a class is that was typed in, in place of a path.
+_NOWHERE = "(interactive).py"
+
+#: Classes of this process by their hash: those that Python code has named.
+_classes: dict[str, type[own.CongestionControl]] = {}
+#: What they hold, of those that are in no file.
+_typed_in: dict[str, Module] = {}
+
 
 @dataclass(frozen=True)
 class Module:
-    """A compiled file. ``name``: with the absolute path. ``code``: the hash that stands for it.
+    """A file. ``name``: with the absolute path. ``code``: the hash that stands for it.
 
     ``title``: the name that the file gives the algorithm. ``needs_ecn``: as core.needs_ecn().
     """
@@ -47,19 +64,59 @@ class Module:
 
 
 def of(name: str) -> Module:
-    """Return the module that ``name`` names, compiled if it was not yet. Raises ConfigError."""
+    """Return what the file ``name`` holds, compiled if it was not yet. Raises ConfigError."""
     source = read(name)
     if (module := known(source.code)) is None:
         with files.locked(source.code):  # of many workers, one compiles
             if known(source.code) is None:
-                _compile(source)
+                _add(source)
         module = known(source.code)
         assert module is not None
+    if source.language == "python":
+        if not source.member:
+            return of(f"{source.name}:{module.title}")
+        if module.name != source.name:  # a copy: workers read where it is
+            module = _write(replace(module, name=source.name))
     return replace(module, name=source.name)
 
 
+def table_of(value: object) -> dict[str, Any]:
+    """Return a class of the user's own, or an object of it, as a scenario's table names it.
+
+    Raises ConfigError.
+    """
+    cls = value if isinstance(value, type) else type(value)
+    assert issubclass(cls, own.CongestionControl)
+    file = own.module_file(cls)
+    name = f"{file or _NOWHERE}:{cls.__qualname__}"
+    expected = "a class at the top of a file, or of a notebook's cell"
+    if "." in cls.__qualname__:
+        raise ConfigError(
+            Problem("", cls.__qualname__, expected, "it is within a function or class")
+        )
+    code = cls._code
+    if file is None:
+        if code not in _typed_in:
+            _typed_in[code] = _described(name, code, core.congestion_label(name), cls)
+        module = _typed_in[code]
+    else:
+        if own.code_of(cls) != code:
+            hint = f"{file} has changed since it was imported: import it again"
+            raise ConfigError(Problem("", name, expected, hint))
+        _classes[code] = cls  # before it is described: the file need not be executed for that
+        module = of(name)
+    _classes[code] = cls
+    # What was set on the class since it was defined counts, too.
+    defaults = {parameter.name: parameter.default for parameter in module.parameters}
+    values = dict(cls._parameters())
+    if not isinstance(value, type):
+        values |= {key: it for key, it in vars(value).items() if not key.startswith("_")}
+    changed = {key: it for key, it in values.items() if key not in defaults or defaults[key] != it}
+    return {"name": module.name, "code": code, **changed}
+
+
 def find(name: str) -> Module | None:
-    """Return the module that ``name`` names if it is compiled already, and is as it was then."""
+    """Return what ``name`` names if it was compiled or loaded before, and is as it was then."""
     try:
         return known(read(name).code)
     except ConfigError:
@@ -67,10 +124,12 @@ def find(name: str) -> Module | None:
 
 
 def known(code: str) -> Module | None:
-    """Return the compiled module with the hash ``code``, if there is one here.
+    """Return what the file with the hash ``code`` holds, if there is one here.
 
     A stored run of somebody else may have any text in its place.
     """
+    if code in _typed_in:
+        return _typed_in[code]
     is_code = _CODE.fullmatch(f'"code":"{code}"') is not None
     return _known(code) if is_code and files.description(code).is_file() else None
 
@@ -82,35 +141,76 @@ def _known(code: str) -> Module:
     return Module(**table, code=code, parameters=parameters)
 
 
-def prepare(spec: str) -> None:
-    """Make the compiled files that a specification names known to the models.
+def prepare(spec: str) -> dict[str, python.Class]:
+    """Make the files that a specification names known to the models, and return the classes.
 
     Raises RunError if one is not here.
     """
+    check_not_loading()
     codes = set(_CODE.findall(spec))
-    for code in codes:
-        if known(code) is None:
-            raise RunError(
-                f"the compiled congestion control {code} is not on this machine: name its file "
-                "again (on the command line, or in Python), and it is compiled"
-            )
     if codes:
         core.load().set_module_folder(str(files.folder()))
+    return dict(filter(None, map(_prepared, sorted(codes))))
 
 
-def _compile(source: Source) -> None:
-    compiler.compile_module(source, files.library(source.code))
-    core.load().set_module_folder(str(files.folder()))
-    try:
-        info = core.load().describe_module(source.label, source.code)
-    except RuntimeError as error:
-        text = explain(str(error))
-        files.library(source.code).unlink(missing_ok=True)
-        raise ConfigError(Problem("", source.name, "a congestion control", text)) from None
-    module = Module(
-        source.name, source.code, info.name, info.needs_ecn,
-        tuple(core.parameter(it) for it in info.parameters),
-    )  # fmt: skip
+def _prepared(code: str) -> tuple[str, python.Class] | None:
+    """Return hash and class of a file of Python. Raises RunError."""
+    cls = _classes.get(code)
+    if cls is None and (module := known(code)) is None:
+        raise RunError(
+            f"the congestion control {code} is not on this machine, or it is a class that was "
+            "typed in, which worker processes do not have: name its file (on the command line, or "
+            "in Python)"
+        )
+    if cls is None:
+        assert module is not None
+        if files.library(code).is_file():
+            return None
+        try:
+            source = read(module.name)
+            if source.code != code:
+                raise RunError(f"{source.name} has changed: name it again")
+            cls = python.load(source)
+        except ConfigError as error:
+            raise RunError(str(error)) from None
+    file = own.module_file(cls) or _NOWHERE
+    label = core.congestion_label(f"{file}:{cls.__qualname__}")
+    return code, (label, cls, python.explain)
+
+
+def _add(source: Source) -> None:
+    """Compile or load a file, and write down what it holds. Raises ConfigError."""
+    if source.language == "python":
+        cls = _classes.get(source.code) or python.load(source)
+        module = _described(source.name, source.code, source.label, cls)
+    else:
+        compiler.compile_file(source, files.library(source.code))
+        try:
+            module = _described(source.name, source.code, source.label)
+        except ConfigError:
+            files.library(source.code).unlink(missing_ok=True)
+            raise
+    _write(module)
+
+
+def _write(module: Module) -> Module:
     table = asdict(module)
     del table["code"]
-    files.write(files.description(source.code), json.dumps(table).encode())
+    files.write(files.description(module.code), json.dumps(table).encode())
+    _known.cache_clear()
+    return module
+
+
+def _described(
+    name: str, code: str, label: str, cls: type[own.CongestionControl] | None = None
+) -> Module:
+    """Return what a compiled file, or a class, holds. Raises ConfigError."""
+    core.load().set_module_folder(str(files.folder()))
+    classes = {} if cls is None else {code: (label, cls, python.explain)}
+    try:
+        info = core.load().describe_module(label, code, classes)
+    except RuntimeError as error:
+        text = explain(str(error))
+        raise ConfigError(Problem("", name, "a congestion control", text)) from None
+    parameters = tuple(core.parameter(it) for it in info.parameters)
+    return Module(name, code, cls.__name__ if cls else info.name, info.needs_ecn, parameters)

@@ -8,7 +8,7 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from tunnelcc.errors import ConfigError, Problem, TunnelccError
@@ -32,27 +32,52 @@ _LINUX_FLAGS = (
 )  # fmt: skip
 
 
-def compile_module(source: Source, library: Path) -> None:
-    """Compile a module of Linux into the file ``library``. Raises ConfigError, TunnelccError."""
+#: As the models are compiled: a multiplication and an addition stay two instructions.
+_CXX_FLAGS = (
+    "-std=c++20", "-O2", "-g1", "-fPIC", "-shared", "-ffp-contract=off", "-fvisibility=hidden",
+    "-Wl,-z,defs",
+)  # fmt: skip
+
+
+def compile_file(source: Source, library: Path) -> None:
+    """Compile a file into the file ``library``. Raises ConfigError, TunnelccError."""
     with tempfile.TemporaryDirectory(prefix="tunnelcc-") as folder:
-        empty, target = Path(folder, "include"), Path(folder, "module.so")
-        for text in source.texts:
-            _make_empty(empty, text)
-        command = [
-            _compiler(("cc", "gcc", "clang"), "CC"), *_LINUX_FLAGS, *_variants(source.texts[0]),
-            f"-I{empty}", "-include", str(headers.folder() / "modules" / "linux-kernel.h"),
-        ]  # fmt: skip
-        objects = []
-        for number, companion in enumerate(source.companions):
-            objects.append(str(Path(folder, f"{number}.o")))
-            _run(
-                [*command, "-DTUNNELCC_COMPANION", "-c", str(companion), "-o", objects[-1]], source
-            )
-        _run([*command, str(source.path), *objects, "-o", str(target)], source)
+        target = Path(folder, "module.so")
+        if source.language == "linux":
+            _compile_module(source, Path(folder), target)
+        else:
+            _compile_class(source, target)
         # Between two file systems, moving is not done at once.
         beside = library.with_name(f".{library.name}.{os.getpid()}.tmp")
         shutil.copyfile(target, beside)
         beside.replace(library)
+
+
+def _compile_class(source: Source, target: Path) -> None:
+    if not any(b"TUNNELCC_CONGESTION_CONTROL" in text for text in source.texts):
+        expected = "a file that ends with TUNNELCC_CONGESTION_CONTROL(Class); see `tunnelcc new cc`"
+        raise ConfigError(Problem("", source.name, expected))
+    compiler = _compiler(("c++", "g++", "clang++"), "CXX")
+    _run(
+        [compiler, *_CXX_FLAGS, f"-I{headers.folder()}", str(source.path), "-o", str(target)],
+        source,
+    )
+
+
+def _compile_module(source: Source, folder: Path, target: Path) -> None:
+    """Compile a module of Linux."""
+    empty = folder / "include"
+    for text in source.texts:
+        _make_empty(empty, text)
+    command = [
+        _compiler(("cc", "gcc", "clang"), "CC"), *_LINUX_FLAGS, *_variants(source.texts[0]),
+        f"-I{empty}", "-include", str(headers.folder() / "linux-kernel.h"),
+    ]  # fmt: skip
+    objects = []
+    for number, companion in enumerate(source.companions):
+        objects.append(str(folder / f"{number}.o"))
+        _run([*command, "-DTUNNELCC_COMPANION", "-c", str(companion), "-o", objects[-1]], source)
+    _run([*command, str(source.path), *objects, "-o", str(target)], source)
 
 
 def _variants(text: bytes) -> list[str]:
@@ -78,15 +103,15 @@ def _make_empty(folder: Path, text: bytes) -> None:
             header.touch()
 
 
-def _compiler(names: Iterable[str], variable: str) -> str:
+def _compiler(names: Sequence[str], variable: str) -> str:
     chosen = os.environ.get(variable)
     for name in [chosen] if chosen else names:
         if found := shutil.which(name):
             return found
-    wanted = chosen or "gcc or clang"
+    wanted, package = chosen or " or ".join(names), "gcc" if variable == "CC" else "g++"
     raise TunnelccError(
         f"a file is to be compiled, and there is no compiler ({wanted}): install one, such as with "
-        f"`apt-get install gcc`; {variable} sets another"
+        f"`apt-get install {package}`; {variable} sets another"
     )
 
 

@@ -23,7 +23,7 @@ def _line(code: str, address: str) -> str:
     tool = shutil.which("addr2line")  # comes with every compiler that links
     if tool is None:
         return ""
-    command = [tool, "-e", str(compiled.library(code)), "-f", "-i", address]
+    command = [tool, "-e", str(compiled.library(code)), "-C", "-f", "-i", address]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=10)
     except (OSError, subprocess.TimeoutExpired):
@@ -32,5 +32,5 @@ def _line(code: str, address: str) -> str:
     for function, place in zip(lines[::2], lines[1::2], strict=False):
         file, _, number = place.partition(" ")[0].rpartition(":")
         if number.isdecimal() and not file.startswith(str(headers.folder())):
-            return f", at {Path(file).name}:{number} in {function}()"
+            return f", at {Path(file).name}:{number} in {function.partition('(')[0]}()"
     return ""

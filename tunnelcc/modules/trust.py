@@ -3,8 +3,9 @@
 
 Who names a file on the command line or in Python wants it to run. A scenario may come from somebody
 else, and a congestion control runs with all rights of the user. So a file that a scenario names is
-compiled only if the user agrees: with ``--trust``, with ``tc.load(scenario, trust=True)``, or with
-an answer at the terminal. What has been compiled before, with the same content, was agreed to.
+compiled or loaded only if the user agrees: with ``--trust``, with
+``tc.load(scenario, trust=True)``, or with an answer at the terminal. What has run before, with the
+same content, was agreed to.
 """
 
 from __future__ import annotations
@@ -29,13 +30,13 @@ def check(name: str, scenario: Path, key: str, *, trust: bool = False) -> None:
     if trust or _granted or modules.find(name):
         return
     question = (
-        f"{scenario} names {name} as congestion control. It would be compiled, and run with all "
-        "your rights. Do you trust it?"
+        f"{scenario} names {name} as congestion control. It would run with all your rights. "
+        "Do you trust it?"
     )
     if _agrees(question):
         return
     expected = (
-        "your agreement, because it would be compiled and run with all your rights: --trust, or "
+        "your agreement, because it would run with all your rights: --trust, or "
         "tc.load(scenario, trust=True) in Python"
     )
     raise ConfigError(Problem(key, name, expected))

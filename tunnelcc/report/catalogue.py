@@ -236,7 +236,10 @@ def print_congestion_control(name: str) -> None:
     """Print an algorithm and its parameters. Raises ConfigError."""
     name = core.congestion_name(name)
     if modules.is_file(name):
-        _print_file(modules.of(name))
+        try:
+            _print_file(modules.of(name))
+        except ConfigError as error:
+            raise error.below("cc") from None
         return
     if not core.has_congestion_control(name):
         names = (*core.congestion_controls(), *core.ns3_congestion_controls())
@@ -255,7 +258,9 @@ def print_congestion_control(name: str) -> None:
 def _print_file(module: modules.Module) -> None:
     out = console()
     out.print(core.congestion_label(module.name), style="bold", markup=False)
-    text = f"{module.title}: a congestion control module of Linux, unchanged"
+    is_linux = module.name.startswith(core.FILE_PREFIX)
+    kind = "a congestion control module of Linux, unchanged" if is_linux else "a class"
+    text = f"{module.title}: {kind}"
     out.print(grid([("summary", text), ("source", module.name), ("code", module.code)]))
     _print_parameters(module.parameters)
 

@@ -22,6 +22,7 @@ from functools import cached_property
 from multiprocessing.connection import Connection, Pipe
 from typing import Any, TypeVar
 
+from tunnelcc import modules
 from tunnelcc.errors import RunError
 
 Key = TypeVar("Key")
@@ -86,6 +87,7 @@ def parallel(
     count = min(jobs or cores(), operator.length_hint(tasks, sys.maxsize))
     if not count:
         return
+    modules.check_not_loading()  # each worker would start workers of its own
     pending = iter(tasks)
     workers = _start(function, count)
     busy = selectors.DefaultSelector()

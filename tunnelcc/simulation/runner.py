@@ -74,13 +74,16 @@ def _run(
     progress: Callable[[float], None] | bool | None,
     capture: Any = None,
 ) -> Result:
-    modules.prepare(spec)
+    classes = modules.prepare(spec)
     if not _running.acquire(blocking=False):
         raise RunError("no other simulation may run in this process; use run_many()")
     try:
-        with Progress(experiment.duration, enabled=progress is None) as bar:
+        with (
+            Progress(experiment.duration, enabled=progress is None) as bar,
+            modules.watched(classes),
+        ):
             report = progress if callable(progress) else bar.update
-            raw = core.load().run(spec, report, capture)
+            raw = core.load().run(spec, report, capture, classes)
     except ValueError as error:
         # The package writes what its own version of the module reads.
         raise RunError(

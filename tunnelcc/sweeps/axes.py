@@ -239,6 +239,8 @@ def plain(value: Any) -> Any:
     """Return a value from Python (a model, a numpy array or number) as in TOML."""
     if isinstance(value, Model):
         return value.table()
+    if modules.is_own(value):
+        return modules.table_of(value)
     if isinstance(value, Mapping):
         return {name: plain(item) for name, item in value.items()}
     if isinstance(value, (np.ndarray, np.generic)):

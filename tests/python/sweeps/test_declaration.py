@@ -132,7 +132,7 @@ def test_coordinates_are_numbers_in_si_units_or_names(key, values, expected, uni
 
 def test_python_objects_are_values_too():
     axes = {
-        "cc": [tc.CongestionControl(name="bbr"), "cubic"],
+        "cc": [{"name": "bbr"}, "cubic"],
         "flows": [(tc.Flow(cc="bbr"),), (tc.Flow(cc="bbr"), tc.Flow(cc="cubic"))],
         "tunnel": [None],
         "path.loss": np.array([0, 0.01]),

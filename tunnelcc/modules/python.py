@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Classes of Python as congestion controls: loaded from their file, called, watched.
+
+A file is executed anew for each run, so its variables begin fresh, as those of a compiled file do.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from types import ModuleType, TracebackType
+from typing import Any
+
+from tunnelcc import core
+from tunnelcc.errors import ConfigError, Problem, RunError, nearest
+from tunnelcc.modules import own
+from tunnelcc.modules.source import Source
+
+#: What the models need of a class: label, class, and what puts an exception into words.
+Class = tuple[str, type[own.CongestionControl], Callable[[BaseException, Any], str]]
+
+_EXPECTED = "a file with a congestion control: a class that derives from tc.CongestionControl"
+_LONGEST_CALL = 5.0  # seconds of real time
+_SIGNAL = signal.SIGRTMIN + 10
+
+_loading: list[str] = []
+
+
+def load(source: Source) -> type[own.CongestionControl]:
+    """Execute a file, and return its class. Raises ConfigError."""
+    module = ModuleType(f"tunnelcc_own_{source.code}")
+    module.__file__ = str(source.path)
+    sys.modules[module.__name__] = module  # dataclasses and pickle look there
+    sys.path.insert(0, str(source.path.parent))
+    _loading.append(source.name)
+    try:
+        exec(compile(source.texts[0], str(source.path), "exec"), vars(module))
+    except (Exception, SystemExit) as error:
+        hint = f"it {explain(error, error.__traceback__)}"
+        raise ConfigError(Problem("", source.name, _EXPECTED, hint)) from None
+    finally:
+        _loading.pop()
+        sys.path.remove(str(source.path.parent))
+    return _chosen(source, module)
+
+
+def _chosen(source: Source, module: ModuleType) -> type[own.CongestionControl]:
+    found = {
+        name: value for name, value in vars(module).items()
+        if isinstance(value, type) and own.is_own(value)
+        and (value.__module__ == module.__name__ or name == source.member)
+    }  # fmt: skip
+    if source.member:
+        if source.member in found:
+            return found[source.member]
+        hint = nearest(source.member, found) or f"the file has {', '.join(found) or 'none'}"
+        raise ConfigError(Problem("", source.name, _EXPECTED, hint))
+    if len(found) != 1:
+        hint = f"it has {', '.join(found)}: add a colon and a name" if found else "it has none"
+        raise ConfigError(Problem("", source.name, _EXPECTED, hint))
+    return next(iter(found.values()))
+
+
+def check_not_loading() -> None:
+    """Raise RunError while a file is being executed: what it runs would run in all workers."""
+    if _loading:
+        raise RunError(
+            f"{_loading[-1]} simulates while it is loaded: put that under "
+            '`if __name__ == "__main__":`'
+        )
+
+
+def explain(error: BaseException, trace: TracebackType | None) -> str:
+    """Return what happened, and the last line of the user's own that it happened in."""
+    if isinstance(error, _TooLongError):
+        what = f"did not return within {_LONGEST_CALL:g} s: it loops or sleeps"
+    else:
+        message = error.msg if isinstance(error, SyntaxError) else str(error)
+        text = message.partition("\n")[0].strip()
+        what = f"raised {type(error).__name__}" + (f": {text}" if text else "")
+    if isinstance(error, SyntaxError) and error.filename:
+        return f"{what}, at {Path(error.filename).name}:{error.lineno}"
+    ours = str(Path(__file__).parent.parent)
+    frames = [it for it in traceback.extract_tb(trace) if not it.filename.startswith(ours)]
+    own_frames = [it for it in frames if "site-packages" not in it.filename] or frames
+    if not own_frames:
+        return what
+    last = own_frames[-1]
+    place = f", at {Path(last.filename).name}:{last.lineno}"
+    return what + place + (f" in {last.name}()" if last.name != "<module>" else "")
+
+
+class _TooLongError(Exception):
+    """A call takes too long."""
+
+
+@contextlib.contextmanager
+def watched(classes: Mapping[str, Class]) -> Iterator[None]:
+    """End a call that does not return. Where this is no main thread, nothing can end it."""
+    if not classes or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    is_over = threading.Event()
+    watch = threading.Thread(
+        target=_watch, args=(is_over, threading.get_ident()), name="watch", daemon=True
+    )
+    before = signal.signal(_SIGNAL, _raise)
+    watch.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        watch.join()
+        signal.signal(_SIGNAL, before)
+
+
+def _watch(is_over: threading.Event, thread: int) -> None:
+    calls = core.load().own_calls  # odd: a call goes on
+    number, since = 0, time.monotonic()
+    while not is_over.wait(_LONGEST_CALL / 10):
+        now = calls()
+        if now != number or now % 2 == 0:
+            number, since = now, time.monotonic()
+        elif time.monotonic() - since > _LONGEST_CALL:
+            signal.pthread_kill(thread, _SIGNAL)
+            since = time.monotonic()
+
+
+def _raise(*_: object) -> None:
+    if core.load().own_calls() % 2:
+        raise _TooLongError
