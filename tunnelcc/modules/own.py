@@ -99,7 +99,7 @@ class CongestionControl:
         >>> path = tc.Path(rate="10Mbps", rtt="20ms")
         >>> result = tc.run(tc.Experiment(path=path, flows=[tc.Flow(cc=Aimd(kept=0.8))]))
         >>> f"{result.goodput / 1e6:.1f} Mbit/s"
-        '9.4 Mbit/s'
+        '9.6 Mbit/s'
     """
 
     interval: float | str | None = None
