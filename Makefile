@@ -93,11 +93,11 @@ check: lint dev-models ## Before each commit, in a minute: lint, the models' sui
 test: setup ## Run the models' suites and the Python tests, but for the slow ones
 	@$(TOGETHER) models $(VENV)/ready-dev
 	@$(BIN)/ctest --test-dir $(BUILD) --output-on-failure --no-tests=error
-	@$(BIN)/python -m pytest -n auto -m "not slow" $(PYTEST_ARGS)
+	@$(BIN)/python -m pytest -n auto --dist worksteal -m "not slow" $(PYTEST_ARGS)
 
 .PHONY: test-slow
 test-slow: models $(VENV)/ready-dev ## Run the slow Python tests
-	@$(BIN)/python -m pytest -n auto -m slow $(PYTEST_ARGS)
+	@$(BIN)/python -m pytest -n auto --dist worksteal -m slow $(PYTEST_ARGS)
 
 .PHONY: validate
 validate: models ## Compare with measured Linux, scripts, theory and stock ns-3
