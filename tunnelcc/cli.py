@@ -37,8 +37,9 @@ _seeds_option = click.option(
     "[default: 5]",
 )
 _metrics_option = click.option(
-    "--metric", "metrics", multiple=True, metavar="MODULE:FUNCTION",
-    help="Also compute a metric of your own, such as my_metrics:first_byte. Repeatable.",
+    "--metric", "metrics", multiple=True, metavar="METRIC",
+    help="Also print a metric of `tunnelcc show metrics`, or your own, such as "
+    "my_metrics:first_byte. Repeatable.",
 )  # fmt: skip
 
 
@@ -261,7 +262,7 @@ def run(
     if as_json:
         click.echo(runs.to_json() if harm else result.to_json())
         return
-    tables.print_result(result)
+    tables.print_result(result, metrics)
     if other is not None:
         tables.print_measured(result, other)
     if harm:

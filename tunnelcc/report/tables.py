@@ -8,8 +8,10 @@ from math import isnan
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from tunnelcc import core
-from tunnelcc.metrics import evaluate
+from tunnelcc.metrics import METRICS, evaluate
 from tunnelcc.output.tables import Table, console, grid
 from tunnelcc.schema.units import format_time, mbit
 from tunnelcc.simulation import busy
@@ -33,8 +35,8 @@ _SHARED = "shared"
 _UNTOLD = ("", "link", "congestion_window", "pacing")
 
 
-def print_result(result: Result) -> None:
-    """Print flows, path and hosts of a run."""
+def print_result(result: Result, metrics: Sequence[str] = ()) -> None:
+    """Print flows, path and hosts of a run, the user's own metrics, and the ``metrics`` named."""
     experiment = result.experiment
     out, totals = console(), _with_names(result.to_dict(), experiment)
     out.print(result.heading, style="bold", markup=False)
@@ -81,7 +83,7 @@ def print_result(result: Result) -> None:
                 f"{stuck} flows: the tunnel gave up on a packet after its last retransmission",
             )
         )
-    lines += [*_packet_tunnel_lines(totals), *_fec_lines(totals), *_own_lines(result)]
+    lines += [*_packet_tunnel_lines(totals), *_fec_lines(totals), *_metric_lines(result, metrics)]
     out.print(grid(lines))
     for sentence in _limit_sentences(totals, placed):
         out.print(sentence, markup=False)
@@ -277,12 +279,14 @@ def _fec_lines(totals: dict[str, Any]) -> Iterator[tuple[str, str]]:
             )
 
 
-def _own_lines(result: Result) -> Iterator[tuple[str, str]]:
-    """Tell of the user's own metrics: one value, or one for each flow."""
-    for metric in result.own_metrics:
-        values = evaluate(metric, result).reshape(-1)
+def _metric_lines(result: Result, names: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Tell of the user's own metrics, and of those named: one value, or one for each flow."""
+    named = (METRICS[name] for name in names if name in METRICS)
+    for metric in (*result.own_metrics, *named):
+        found = evaluate(metric, result) if metric.is_own else metric(result)
+        values = (f"{value:.6g}" for value in np.reshape(found, -1))
         unit = "" if metric.units == "1" else f" {metric.units}"
-        yield metric.long_name, f"{', '.join(f'{value:.6g}' for value in values)}{unit}"
+        yield metric.long_name, f"{', '.join(values)}{unit}"
 
 
 def _share(part: float, whole: float) -> str:

@@ -84,10 +84,13 @@ def _run(
         ):
             report = progress if callable(progress) else bar.update
             raw = core.load().run(spec, report, capture, classes)
-    except ValueError as error:
+    except (TypeError, ValueError) as error:
+        told = str(error).partition(". The following")[0]
+        if isinstance(error, TypeError) and "incompatible function arguments" not in told:
+            raise  # of ``progress``
         # The package writes what its own version of the module reads.
         raise RunError(
-            f"the compiled module refuses the experiment ({error}): is it of another version? "
+            f"the compiled module refuses the experiment ({told}): is it of another version? "
             "`make setup` in the clone, or `pip install .`, builds it again"
         ) from error
     except RuntimeError as error:

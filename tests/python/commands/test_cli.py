@@ -550,6 +550,14 @@ def test_a_missing_module_is_told(run, monkeypatch):
     assert "doctor" in err
 
 
+def test_a_metric_that_is_named_is_printed(run):
+    code, out, _ = run(*SHORT, "--flows", 2, "--metric", "flow_rtt_p95")
+    assert code == 0
+    line = next(line for line in out.splitlines() if line.startswith("95th percentile of the"))
+    assert len(re.findall(r"\d\.\d+", line)) == 2
+    assert line.rstrip().endswith(" s")
+
+
 def test_a_module_of_another_version_is_told(run, monkeypatch):
     core.load.cache_clear()
     monkeypatch.delenv("TUNNELCC_CORE", raising=False)
