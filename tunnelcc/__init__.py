@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from tunnelcc.metrics import metric as metric
     from tunnelcc.modules.own import CongestionControl as CongestionControl
     from tunnelcc.plots import plot_run as plot_run
+    from tunnelcc.searches import search as search
     from tunnelcc.simulation.capture import Capture as Capture
     from tunnelcc.simulation.harm import harm as harm
     from tunnelcc.simulation.result import Result as Result
@@ -72,6 +73,7 @@ _HOME = {
     "run_many": "simulation.runner",
     "load": "config.scenario",
     "Store": "store",
+    "search": "searches",
     "Sweep": "sweeps",
     "open": "sweeps:open_results",
     "sweep": "sweeps",

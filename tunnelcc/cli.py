@@ -589,6 +589,43 @@ def show(what: str, name: str | None, mode: str | None, only: str | None) -> Non
         named[what](name)
 
 
+@cli.command()
+@click.argument("scenario", required=False, type=_PATH)
+@click.option(
+    "--over", multiple=True, required=True, metavar="KEY=LOW..HIGH",
+    help="A key and where it is searched: LOW..HIGH, LOW..HIGH:log, or VALUE,VALUE,… Repeatable.",
+)  # fmt: skip
+@click.option("--minimise", metavar="METRIC", help="Search for the least value of this metric.")
+@click.option("--maximise", metavar="METRIC", help="Search for the greatest value.")
+@click.option("--flow", type=int, help="The flow, from 0, of a metric of flows.")
+@click.option("--budget", default=200, show_default=True, help="Runs of the search.")
+@click.option("--seeds", default=1, show_default=True, help="Runs of each point.")
+@click.option(
+    "--fresh-seeds", default=5, show_default=True,
+    help="Seeds with which the best points run again.",
+)  # fmt: skip
+@_set_option
+@click.option(
+    "--output", "-o", type=_PATH, default="found.toml", show_default=True,
+    help="The scenario of the find.",
+)  # fmt: skip
+@_jobs_option
+@_runs_option
+@_trust_option
+def search(
+    scenario: Path | None, settings: tuple[str, ...], over: tuple[str, ...], output: Path,
+    **options: Any,
+) -> None:  # fmt: skip
+    """Search keys of the SCENARIO for where a metric is least or greatest.
+
+    The best points run again with seeds that the search did not use. Finished runs are not
+    repeated: an interrupted search goes on when it is asked for again.
+    """
+    from tunnelcc.commands import search as command
+
+    command.run(scenario, settings, over, output, **options)
+
+
 @cli.group()
 def new() -> None:
     """Write files to begin with."""

@@ -135,6 +135,13 @@ class Interval:
         number = min(max(round(wide._between(part)), self.low), self.high)
         return self.kind.format(_like(self.like, number))
 
+    def rounded(self, part: float, digits: int = 4) -> Any:
+        """Return the value, as drawn() does, with at most so many significant digits."""
+        if self.is_whole:
+            return self.drawn(part)
+        number = float(f"{self._between(part):.{digits}g}")
+        return self.kind.format(_like(self.like, min(max(number, self.low), self.high)))
+
     def _between(self, part: float) -> float:
         if part in (0, 1):
             return (self.low, self.high)[int(part)]

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""``tunnelcc search``: from options to a find, and a scenario that repeats it."""
+
+from __future__ import annotations
+
+import math
+import shlex
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from tunnelcc.commands.interrupt import interruptible
+from tunnelcc.commands.options import parsed
+from tunnelcc.config import scenario as scenarios
+from tunnelcc.errors import ConfigError, Problem
+from tunnelcc.output.tables import Table, console
+from tunnelcc.schema.toml import parse_value, write_toml
+from tunnelcc.searches import Find, Point, search
+
+_SCALES = ("linear", "log")
+
+
+def run(
+    file: Path | None,
+    settings: Sequence[str],
+    over: Sequence[str],
+    output: Path,
+    **options: Any,
+) -> Find:
+    """Search, print the find, and write its scenario to ``output``."""
+    if output.suffix != ".toml":
+        raise ConfigError(Problem("--output", output, "a file that ends with .toml"))
+    table = scenarios.read_scenario(file) if file is not None else {}
+    table.pop("sweep", None)
+    base = scenarios.build(table, parsed(settings))
+    axes = dict(_axis(text) for text in over)
+    with interruptible():
+        found = search(base, axes, on_point=_Shown(options).show, **options)
+    _print(found)
+    _write(found, output)
+    click.echo(f"\n{output} repeats it: tunnelcc run {output}")
+    return found
+
+
+def _axis(text: str) -> tuple[str, Any]:
+    key, equals, values = (part.strip() for part in text.partition("="))
+    if not equals or not key or not values:
+        expected = "KEY=LOW..HIGH, KEY=LOW..HIGH:log or KEY=VALUE,VALUE,…, such as path.loss=0..2%"
+        raise ConfigError(Problem("--over", text, expected))
+    if values.startswith(("[", "{")):
+        return key, parse_value(values)
+    low, dots, high = values.partition("..")
+    if dots:
+        high, _, scale = high.partition(":")
+        return key, {
+            "from": scenarios.parse_text(key, low.strip()),
+            "to": scenarios.parse_text(key, high.strip()),
+            "scale": scale.strip() or "linear",
+        }
+    return key, [scenarios.parse_text(key, value.strip()) for value in values.split(",")]
+
+
+class _Shown:
+    """Prints each point that is better than all before."""
+
+    def __init__(self, options: Mapping[str, Any]) -> None:
+        self._sign = 1 if options.get("minimise") is not None else -1
+        self._best = math.inf
+        self._failed = 0
+
+    def show(self, number: int, point: Point) -> None:
+        """Print a point, if it is better."""
+        self._failed += math.isnan(point.value)
+        if self._sign * point.value < self._best:
+            self._best = self._sign * point.value
+            print(f"point {number}: {point.value:.5g} at {_text(point.settings)}", file=sys.stderr)
+
+
+def _text(settings: Mapping[str, Any]) -> str:
+    return ", ".join(f"{key} = {value}" for key, value in settings.items())
+
+
+def _print(found: Find) -> None:
+    metric, unit = found.goal.metric, _unit(found)
+    rows = [(key, str(value)) for key, value in found.settings.items()]
+    failed = sum(math.isnan(it.value) for it in found.points)
+    width = "" if math.isnan(found.half_width) else f" ± {found.half_width:.2g}"
+    notes = [
+        f"{metric.name} is {found.value:.5g}{width}{unit} with {len(found.seeds)} fresh seeds, and "
+        f"was {found.searched:.5g}{unit} in the search.",
+        f"{len(found.points)} points" + (f", {failed} of them without a value" if failed else ""),
+    ]
+    title = found.goal.words[0].upper() + found.goal.words[1:]
+    Table(title, ("key", "value"), rows, notes=notes).print(console())
+
+
+def _unit(found: Find) -> str:
+    units = found.goal.metric.units
+    return f" {units}" if units not in ("", "1") else ""
+
+
+def _write(found: Find, output: Path) -> None:
+    title = f"{found.goal.words[0].upper()}{found.goal.words[1:]}"
+    table = found.experiment.table()
+    head = [
+        f"# {title}: {found.value:.5g}{_unit(found)}, mean of seeds {found.seeds[0]} to "
+        f"{found.seeds[-1]}.",
+        "# Found with:",
+        f"#     {shlex.join(['tunnelcc', *sys.argv[1:]])}",
+        "",
+    ]
+    output.write_text("\n".join(head) + "\n" + write_toml({**table, "title": title}))
