@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tunnelcc.metrics.counts import NAN
+from tunnelcc.metrics.samples import median
 
 #: Largest relative deviation from equal shares that is called fair.
 DELTA = 0.1
@@ -88,7 +89,7 @@ def settling_time(
     after = series[(times > since) & (times <= until)]
     if len(after) < width:
         return NAN
-    level = _median(series[(times > (since + until) / 2) & (times <= until)])
+    level = median(series[(times > (since + until) / 2) & (times <= until)])
     means = np.convolve(after, np.ones(width) / width, "valid")
     reached = np.abs(means - level) <= within * level
     return float(np.argmax(reached) * interval) if reached.any() else NAN
@@ -109,7 +110,7 @@ def rise_time(
     """
     series, times = np.asarray(rate, dtype=float), np.asarray(time, dtype=float)
     end = times[-1] if until is None else until
-    level = _median(series[(times > (start + end) / 2) & (times <= end)])
+    level = median(series[(times > (start + end) / 2) & (times <= end)])
     reached = (times > start) & (times <= end) & (series >= (1 - within) * level)
     return float(times[np.argmax(reached)] - start) if reached.any() else NAN
 
@@ -120,14 +121,9 @@ def dip_interval(rate: ArrayLike, time: ArrayLike, within: float = WITHIN) -> fl
     ``rate``: shape (time,), any unit. ``time``: s, of each sample. NaN for fewer than two dips.
     """
     series, times = np.asarray(rate, dtype=float), np.asarray(time, dtype=float)
-    low = series < (1 - within) * _median(series)
+    low = series < (1 - within) * median(series)
     begins = times[1:][low[1:] & ~low[:-1]]
-    return float(np.median(np.diff(begins))) if len(begins) > 1 else NAN
-
-
-def _median(values: NDArray[np.float64]) -> float:
-    """Return the median, or NaN without values."""
-    return float(np.median(values)) if values.size else NAN
+    return median(np.diff(begins)) if len(begins) > 1 else NAN
 
 
 def _means_ahead(

@@ -149,7 +149,7 @@ def _rtts(statistic: Callable[[Series, Series, float], float]) -> Callable[..., 
 def _window_share(run: Run) -> float:
     measured = run["time"] > run["warmup"]
     flights = [flight[measured] for flight in _across_path(run, "in_flight")]
-    medians = [np.median(flight[flight > 0]) if flight.any() else 0 for flight in flights]
+    medians = [samples.median(flight[flight > 0]) if flight.any() else 0 for flight in flights]
     return float(np.mean(medians)) / float(run["receive_window"])
 
 

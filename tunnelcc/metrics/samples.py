@@ -40,6 +40,15 @@ def percentile(samples: ArrayLike, percent: float) -> float:
     return high - (high - low) * (1 - share) if share >= 0.5 else low + (high - low) * share
 
 
+def median(samples: ArrayLike) -> float:
+    """Return the median of the samples, NaN without any. See percentile()."""
+    values = np.sort(np.asarray(samples, dtype=float))
+    if not values.size or np.isnan(values[-1]):
+        return NAN
+    middle = float(values[values.size // 2])
+    return middle if values.size % 2 else (float(values[values.size // 2 - 1]) + middle) / 2
+
+
 def mean_srtt(srtt: ArrayLike, time: ArrayLike, since: float) -> float:
     """Return the mean of a connection's smoothed RTT (s) after ``since``."""
     return mean(valid(srtt, time, since))

@@ -26,7 +26,7 @@ from tunnelcc import core
 from tunnelcc.core import Parameter
 from tunnelcc.errors import ConfigError, Problem, RunError
 from tunnelcc.modules import compiled as files
-from tunnelcc.modules import compiler, own, python
+from tunnelcc.modules import own, python
 from tunnelcc.modules.faults import explain
 from tunnelcc.modules.own import is_own
 from tunnelcc.modules.python import check_not_loading, watched
@@ -184,6 +184,8 @@ def _add(source: Source) -> None:
         cls = _classes.get(source.code) or python.load(source)
         module = _described(source.name, source.code, source.label, cls)
     else:
+        from tunnelcc.modules import compiler  # with what starts processes: few runs need it
+
         compiler.compile_file(source, files.library(source.code))
         try:
             module = _described(source.name, source.code, source.label)

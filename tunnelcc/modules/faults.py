@@ -4,8 +4,6 @@
 from __future__ import annotations
 
 import re
-import shutil
-import subprocess
 from pathlib import Path
 
 from tunnelcc.modules import compiled, headers
@@ -20,6 +18,9 @@ def explain(text: str) -> str:
 
 def _line(code: str, address: str) -> str:
     """Return ``, at tcp_x.c:12 in x_cong_avoid()``; nothing if that cannot be known."""
+    import shutil
+    import subprocess
+
     tool = shutil.which("addr2line")  # comes with every compiler that links
     if tool is None:
         return ""

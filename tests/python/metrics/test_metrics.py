@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tunnelcc import metrics
+from tunnelcc.metrics import samples
 
 
 def test_goodput_is_bits_per_second():
@@ -82,6 +83,12 @@ def test_percentiles_are_numpys(samples, percent):
     with np.errstate(all="ignore"):
         expected = np.percentile(samples, percent)
         assert np.array_equal(metrics.percentile(samples, percent), expected, equal_nan=True)
+
+
+@given(st.lists(st.floats(allow_nan=True, allow_infinity=False), min_size=1))
+def test_medians_are_numpys(values):
+    with np.errstate(all="ignore"):
+        assert np.array_equal(samples.median(values), np.median(values), equal_nan=True)
 
 
 def test_the_total_does_not_depend_on_the_order():
