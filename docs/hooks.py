@@ -13,6 +13,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import posixpath
 import re
@@ -50,6 +51,7 @@ _LINK = re.compile(r"(!?\[(?:[^\[\]]|\[[^\]]*\])*\]\()([^()\s]+)((?:\s+\"[^\"]*\
 _TITLE = re.compile(r"^# .*$", re.MULTILINE)
 _FIGURE = re.compile(r"!\[[^\]]*\]\(([^()\s]+\.svg)\)")
 _FORMULA = re.compile(r"(?<![\w$\\])\$([^$\n]+)\$(?![\w$])")
+_DISPLAYED = re.compile(r"^\$\$(.+)\$\$$", re.MULTILINE)
 # What is left as it is, or a number and its unit.
 _QUANTITY = re.compile(
     r"<(pre|code|math)\b.*?</\1>|<[^>]*>|(\d) (?=%|[kMG]?bit/s|[mµn]?s\b|[KMG]i?B\b|BDP)", re.DOTALL
@@ -102,9 +104,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     markdown = _outside_fences(markdown, lambda text: _LINK.sub(rewrite, text))
     markdown = _with_experiments(markdown, page)
     if page.file.src_uri.startswith(f"{_HOME}/notebooks/"):
-        markdown = _outside_fences(
-            markdown, lambda text: _FORMULA.sub(lambda it: convert(it[1]), text)
-        )
+        markdown = _outside_fences(markdown, _with_formulas)
     return reference.TABLE_MARK.sub(lambda it: reference.TABLES[it[1]](), markdown)
 
 
@@ -124,6 +124,12 @@ def on_page_content(content: str, page: Page, config: MkDocsConfig, files: Files
     content = panels.labelled(_RESULT.sub(figure, content))
     content = _QUANTITY.sub(lambda it: f"{it[2]}&nbsp;" if it[2] else it[0], content)
     return _DRAWING.sub(drawing, content)
+
+
+def _with_formulas(text: str) -> str:
+    """Return the text of a lesson with its formulas in MathML."""
+    text = _DISPLAYED.sub(lambda it: convert(it[1], display="block"), text)
+    return _FORMULA.sub(lambda it: convert(it[1]), text)
 
 
 def _with_experiments(markdown: str, page: Page) -> str:
@@ -239,8 +245,8 @@ def _lesson(notebook: dict[str, Any]) -> str:
 def _output(output: dict[str, Any]) -> str:
     data = output.get("data", {})
     if "image/png" in data:
-        return (
-            f'<img alt="figure" src="data:image/png;base64,{"".join(data["image/png"]).strip()}">'
-        )
+        alternative = html.escape(output["metadata"]["image/png"]["alt"])
+        content = "".join(data["image/png"]).strip()
+        return f'<img alt="{alternative}" src="data:image/png;base64,{content}">'
     text = "".join(output.get("text", data.get("text/plain", "")))
     return f"````text\n{text.rstrip()}\n````" if text.strip() else ""

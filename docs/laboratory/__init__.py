@@ -70,6 +70,10 @@ QUEUES = {
 #: figure. The laboratory has steps, so values are the nearest ones. It cannot show the other
 #: figures: of downloads, short flows, messages, MTUs, relays on the way, QUIC or several links.
 TRY = {
+    "notebooks/the-sawtooth": (
+        "rate=10Mbps&rtt=80ms&cc=reno&other_flows=0&duration=60s",
+        "move the buffer, and compare cubic and two flows",
+    ),
     "notebooks/one-flow-to-a-shared-tunnel": (
         "cc=bbr&other_flows=0&buffer=4bdp&duration=30s",
         "compare cubic, then choose a tunnel and more flows",

@@ -13,6 +13,7 @@ from tunnelcc.plots.pairs import pairs
 from tunnelcc.plots.run import plot_run
 from tunnelcc.plots.scatter import scatter
 from tunnelcc.plots.series import series
+from tunnelcc.plots.sliders import sliders
 from tunnelcc.plots.standard import standard
 from tunnelcc.plots.style import (
     ALGORITHMS,
@@ -41,5 +42,6 @@ __all__ = [
     "save",
     "scatter",
     "series",
+    "sliders",
     "standard",
 ]
