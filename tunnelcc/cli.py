@@ -170,7 +170,7 @@ def cli() -> None:
 )
 @click.option(
     "--qlog", type=_PATH, metavar="DIRECTORY",
-    help="Write logs of QUIC connections, which qvis opens.",
+    help="Write logs of TCP and QUIC connections, which qvis opens.",
 )  # fmt: skip
 @click.option(
     "--harm",

@@ -20,9 +20,6 @@ namespace tunnelcc
 namespace
 {
 
-/// Draws of carriers on different hops lie so far apart.
-constexpr uint32_t MAX_CARRIERS = 1 << 16;
-
 std::unique_ptr<RelaySide>
 MakeSide(const RelaySpec& spec, World::Carrier& carrier, End end)
 {
@@ -138,11 +135,8 @@ World::AddQuicLeg(const LegParts& given, const QuicSpec& quic)
     std::optional<Capture::Quic> captured;
     if (m_capture)
     {
-        captured.emplace(m_capture->AddQuic(quic,
-                                            WireEndsOf(given),
-                                            (given.role == LegRole::CARRIER ? "carrier" : "flow") +
-                                                std::to_string(given.number),
-                                            given.channels));
+        captured.emplace(
+            m_capture->AddQuic(quic, WireEndsOf(given), LogTitleOf(given), given.channels));
         parts.channels = captured->channels;
     }
     const RandomComponent threads = parts.role == LegRole::CARRIER

@@ -221,17 +221,22 @@ World::WireEndsOf(const LegParts& parts) const
                          : APP_PORT};
 }
 
-World::LegParts
-World::WithTaps(const LegParts& parts)
+std::string
+World::LogTitleOf(const LegParts& parts)
 {
-    LegParts tapped = parts;
-    if (m_capture)
+    switch (parts.role)
     {
-        const Capture::Tcp tcp = m_capture->AddTcp(parts.tcp, WireEndsOf(parts), parts.channels);
-        tapped.channels = tcp.channels;
-        m_latestStreams = {&tcp.contents.client, &tcp.contents.server};
+    case LegRole::CARRIER: {
+        const uint32_t hop = parts.hop.value_or(0);
+        const std::string name = "carrier" + std::to_string(parts.number - hop * MAX_CARRIERS);
+        return hop > 0 ? name + "-hop" + std::to_string(hop + 1) : name;
     }
-    return tapped;
+    case LegRole::TARGET:
+        return "target" + std::to_string(parts.number);
+    case LegRole::APP:
+        break;
+    }
+    return "flow" + std::to_string(parts.number);
 }
 
 World::LegParts
@@ -268,10 +273,25 @@ World::ContentsOf(uint32_t tunnel,
 Leg&
 World::AddLeg(const LegParts& given)
 {
-    const LegParts parts = WithTaps(given);
+    LegParts parts = given;
+    std::optional<Capture::Tcp> captured;
+    if (m_capture)
+    {
+        captured.emplace(
+            m_capture->AddTcp(given.tcp, WireEndsOf(given), LogTitleOf(given), given.channels));
+        parts.channels = captured->channels;
+    }
     auto makeEndpoint = [&](End end) { return MakeEndpoint(parts, end); };
     LegEnds<TcpEndpoint> ends = MakePerEnd(End::CLIENT, makeEndpoint);
     TcpEndpoint::Join(*ends.client, *ends.server);
+    for (End end : ENDS)
+    {
+        if (captured)
+        {
+            captured->formats[end].SetSender(ends[end]->GetSender());
+            m_latestStreams[end] = &captured->formats[end].Contents();
+        }
+    }
     for (End end : ENDS)
     {
         TcpMemory& memory = parts.hosts[end].memory;

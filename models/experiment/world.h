@@ -23,6 +23,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -159,11 +160,15 @@ class World
         bool isOnLoopback{false};
     };
 
-    /// A TCP connection with the taps of the capture, if there is one.
-    LegParts WithTaps(const LegParts& parts);
-    /// The same over UDP. \param header IP bytes around a shard, if there is FEC
+    /// What is captured of what ends send over UDP. \param header IP bytes around a shard, if there
+    /// is FEC
     LegParts WithUdpTaps(const LegParts& parts, uint32_t header = 0);
     WireEnds WireEndsOf(const LegParts& parts) const;
+    /// Numbers of carriers are apart by so much from hop to hop.
+    static constexpr uint32_t MAX_CARRIERS = 1 << 16;
+
+    /// The name of a connection's logs.
+    static std::string LogTitleOf(const LegParts& parts);
     /// What is captured of the streams of a tunnel's carrier over TCP, the latest leg.
     PerEnd<CarrierContents*> ContentsOf(uint32_t tunnel,
                                         const std::vector<HandshakeTurn>& handshake,

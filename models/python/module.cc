@@ -266,6 +266,7 @@ NB_MODULE(_core, m)
         .def_prop_ro("packets", [](const Capture& it) { return it.File().Packets(); })
         .def_prop_ro("bytes", [](const Capture& it) { return it.File().File().Bytes(); })
         .def_prop_ro("is_full", [](const Capture& it) { return it.File().File().IsFull(); })
+        .def_prop_ro("log_error", [](const Capture& it) { return it.LogError(); })
         .def_prop_ro("error", [](const Capture& it) { return it.File().File().Error(); });
     m.def("run",
           &Run,

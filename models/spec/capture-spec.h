@@ -44,6 +44,7 @@ struct CaptureLayerSpec
 struct CaptureTunnelSpec
 {
     std::string name;
+    uint32_t ip{0};   //!< version of IP inside
     uint16_t port{0}; //!< port at which its server listens
     std::vector<CaptureLayerSpec>
         layers;        //!< layers of a packet, innermost first, without UDP and IP
@@ -53,21 +54,22 @@ struct CaptureTunnelSpec
 
     bool hasSmux{false}; //!< streams share a carrier by smux
 
-    TUNNELCC_FIELDS(name, port, layers, hasUdp, splits, hasSmux)
+    TUNNELCC_FIELDS(name, ip, port, layers, hasUdp, splits, hasSmux)
 };
 
 /// A capture.
 struct CaptureSpec
 {
     std::string file;           //!< file for the packets
-    std::string qlog;           //!< directory for logs of QUIC connections; empty: there are none
+    std::string qlog;           //!< directory for logs of connections; empty: there are none
     std::string program;        //!< name and version of the program, for the file
     uint32_t snap{0};           //!< most bytes stored of a packet; 0: its headers
     uint64_t limit{UINT64_MAX}; //!< most bytes of the file
+    uint32_t ip{0};             //!< version of IP on links
     std::vector<CapturePlaceSpec> places;
     std::vector<CaptureTunnelSpec> tunnels; //!< as many as the experiment has
 
-    TUNNELCC_FIELDS(file, qlog, program, snap, limit, places, tunnels)
+    TUNNELCC_FIELDS(file, qlog, program, snap, limit, ip, places, tunnels)
 };
 
 } // namespace tunnelcc

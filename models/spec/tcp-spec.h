@@ -68,7 +68,7 @@ inline constexpr auto ENUM_NAMES<WriteMode> =
 struct TcpSpec
 {
     uint32_t mss{0};           //!< payload bytes of a full segment
-    uint32_t headerBytes{0};   //!< IPv4 + TCP headers of a segment and of a pure ACK
+    uint32_t headerBytes{0};   //!< IP + TCP headers of a segment and of a pure ACK
     uint32_t synBytes{0};      //!< SYN and SYN-ACK, IP bytes
     uint64_t receiveWindow{0}; //!< largest window advertised
     uint64_t initialReceiveWindow{
@@ -131,8 +131,8 @@ struct TcpSpec
     /// Whether segments carry timestamps (RFC 7323), which shows in their headers.
     bool HasTimestamps() const
     {
-        constexpr uint32_t PLAIN_HEADER_BYTES = 40; // IPv4 and TCP without options
-        return headerBytes > PLAIN_HEADER_BYTES;
+        constexpr uint32_t PLAIN = 20; // IPv4 and TCP without options; IPv6 has two times as much
+        return headerBytes % PLAIN != 0;
     }
 };
 

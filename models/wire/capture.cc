@@ -27,7 +27,7 @@ Spread(uint64_t number)
 
 /// An address of a network 10.x/16 and fd00:x::/32, of a host by its number.
 IpAddress
-AddressIn(uint8_t network, uint32_t host, uint8_t version)
+AddressIn(uint8_t network, uint32_t host, uint32_t version)
 {
     const uint32_t number = host + 1;
     const auto high = static_cast<uint8_t>(number >> 8);
@@ -40,7 +40,7 @@ AddressIn(uint8_t network, uint32_t host, uint8_t version)
 }
 
 IpAddress
-Loopback(uint8_t version)
+Loopback(uint32_t version)
 {
     IpAddress address{{127, 0, 0, 1}, 4};
     if (version == 6)
@@ -299,21 +299,24 @@ Capture::Capture(const CaptureSpec& spec)
 Capture::~Capture() = default;
 
 Capture::Tcp
-Capture::AddTcp(const TcpSpec& spec, const WireEnds& ends, const PerEnd<Channel>& channels)
+Capture::AddTcp(const TcpSpec& spec,
+                const WireEnds& ends,
+                std::string_view title,
+                const PerEnd<Channel>& channels)
 {
     const PerEnd<SocketAddress> addresses = NewAddresses(ends);
-    PerEnd<TcpFormat*> formats{};
-    for (End end : ENDS)
-    {
-        formats[end] = &AddFormat<TcpFormat>(spec,
-                                             addresses[end],
-                                             addresses[Other(end)],
-                                             Spread(2 * m_connections + (end == End::SERVER)));
-    }
-    TcpFormat::Join(*formats.client, *formats.server);
-    return {{AddSender(*formats.client, ends, End::CLIENT, channels.client),
-             AddSender(*formats.server, ends, End::SERVER, channels.server)},
-            {formats.client->Contents(), formats.server->Contents()}};
+    auto add = [&](End end) -> TcpFormat& {
+        return AddFormat<TcpFormat>(spec,
+                                    addresses[end],
+                                    addresses[Other(end)],
+                                    Spread(2 * m_connections + (end == End::SERVER)));
+    };
+    const PerEnd<TcpFormat&> formats{add(End::CLIENT), add(End::SERVER)};
+    TcpFormat::Join(formats.client, formats.server);
+    AddLogs(title, "TCP", m_tcpLogs, formats);
+    return {{AddSender(formats.client, ends, End::CLIENT, channels.client),
+             AddSender(formats.server, ends, End::SERVER, channels.server)},
+            formats};
 }
 
 CarrierContents&
@@ -354,19 +357,7 @@ Capture::AddQuic(const QuicSpec& spec,
     };
     const PerEnd<QuicFormat&> formats{add(End::CLIENT), add(End::SERVER)};
     QuicFormat::Join(formats.client, formats.server);
-    for (End end : ENDS)
-    {
-        if (!m_spec.qlog.empty())
-        {
-            const std::string side = end == End::CLIENT ? "-client" : "-server";
-            const std::string name = std::string(title) + side;
-            formats[end].SetLog(
-                *m_qlogs.emplace_back(std::make_unique<Qlog>(m_spec.qlog + "/" + name + ".sqlog",
-                                                             m_spec.limit,
-                                                             name,
-                                                             end == End::CLIENT)));
-        }
-    }
+    AddLogs(title, "QUIC", m_quicLogs, formats);
     return {{AddSender(formats.client, ends, End::CLIENT, channels.client),
              AddSender(formats.server, ends, End::SERVER, channels.server)},
             formats};
@@ -411,6 +402,28 @@ Capture::AddLink(uint32_t link, bool isReverse, PathDirection& direction, const 
     return channel;
 }
 
+template <class Log, class Format>
+void
+Capture::AddLogs(std::string_view title,
+                 std::string_view protocol,
+                 std::vector<std::unique_ptr<Log>>& logs,
+                 const PerEnd<Format&>& formats)
+{
+    if (m_spec.qlog.empty())
+    {
+        return;
+    }
+    for (End end : ENDS)
+    {
+        const bool isClient = end == End::CLIENT;
+        const std::string name = std::string(title) + (isClient ? "-client" : "-server");
+        formats[end].SetLog(
+            *logs.emplace_back(std::make_unique<Log>(m_spec.qlog + "/" + name + ".sqlog",
+                                                     m_spec.limit,
+                                                     Qlog::Subject{name, protocol, isClient})));
+    }
+}
+
 template <class Format, class... Arguments>
 Format&
 Capture::AddFormat(Arguments&&... arguments)
@@ -449,19 +462,21 @@ Capture::SpotAt(uint32_t host, CaptureInterface interface, CaptureDirection dire
 }
 
 IpAddress
-Capture::AddressAt(const WireEnds& ends, End end)
+Capture::AddressAt(const WireEnds& ends, End end) const
 {
     constexpr uint8_t FIRST_TUNNEL = 8;
     switch (ends.interface)
     {
     case CaptureInterface::LOOPBACK:
-        return Loopback(4);
+        return Loopback(m_spec.tunnels.at(ends.tunnel).ip);
     case CaptureInterface::DEVICE:
-        return AddressIn(static_cast<uint8_t>(FIRST_TUNNEL + ends.tunnel), ends.hosts[end], 4);
+        return AddressIn(static_cast<uint8_t>(FIRST_TUNNEL + ends.tunnel),
+                         ends.hosts[end],
+                         m_spec.tunnels.at(ends.tunnel).ip);
     case CaptureInterface::LINK:
         break;
     }
-    return AddressIn(0, ends.hosts[end], 4);
+    return AddressIn(0, ends.hosts[end], m_spec.ip);
 }
 
 PerEnd<SocketAddress>
@@ -485,10 +500,29 @@ void
 Capture::Finish()
 {
     m_log.Finish();
-    for (auto& log : m_qlogs)
+    for (auto& log : m_tcpLogs)
     {
         log->Finish();
     }
+    for (auto& log : m_quicLogs)
+    {
+        log->Finish();
+    }
+}
+
+std::string
+Capture::LogError() const
+{
+    const RecordFile* found = nullptr;
+    auto look = [&](const auto& logs) {
+        for (const auto& log : logs)
+        {
+            found = log->File().IsWriting() ? found : &log->File();
+        }
+    };
+    look(m_tcpLogs);
+    look(m_quicLogs);
+    return !found ? "" : found->IsFull() ? "its limit was reached" : found->Error();
 }
 
 void

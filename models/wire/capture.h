@@ -18,6 +18,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -56,16 +57,20 @@ class Capture
         m_log.AllowLateness(lateness);
     }
 
-    /// What a connection's ends are to send into, and what their streams hold.
+    /// What a TCP connection's ends are to send into, and what is to know its senders.
     struct Tcp
     {
         PerEnd<Channel> channels;
-        PerEnd<StreamContents&> contents;
+        PerEnd<TcpFormat&> formats;
     };
 
     /// Add a TCP connection. \param spec its settings, which outlive the run
+    /// \param title of its logs
     /// \param channels that its ends would send into
-    Tcp AddTcp(const TcpSpec& spec, const WireEnds& ends, const PerEnd<Channel>& channels);
+    Tcp AddTcp(const TcpSpec& spec,
+               const WireEnds& ends,
+               std::string_view title,
+               const PerEnd<Channel>& channels);
 
     /**
      * Add what an end of a tunnel writes to its carrier.
@@ -119,6 +124,9 @@ class Capture
         return m_log.File();
     }
 
+    /// Why a log ends before the run does; empty: none does.
+    std::string LogError() const;
+
     const CaptureSpec& Spec() const
     {
         return m_spec;
@@ -145,6 +153,12 @@ class Capture
         }
     };
 
+    /// Log both ends of a connection, if logs are wanted.
+    template <class Log, class Format>
+    void AddLogs(std::string_view title,
+                 std::string_view protocol,
+                 std::vector<std::unique_ptr<Log>>& logs,
+                 const PerEnd<Format&>& formats);
     template <class Format, class... Arguments>
     Format& AddFormat(Arguments&&... arguments);
     Channel AddSender(PacketFormat& format,
@@ -155,7 +169,7 @@ class Capture
     std::optional<Spot> SpotAt(uint32_t host,
                                CaptureInterface interface,
                                CaptureDirection direction) const;
-    static IpAddress AddressAt(const WireEnds& ends, End end);
+    IpAddress AddressAt(const WireEnds& ends, End end) const;
     PerEnd<SocketAddress> NewAddresses(const WireEnds& ends);
     CaptureLog::Record& Add(const Spot& spot, PacketFormat& format, const SeenPacket& seen);
     /// A packet passes, and nothing else can become of it.
@@ -168,7 +182,8 @@ class Capture
     std::vector<std::unique_ptr<PacketFormat>> m_formats;
     std::vector<std::unique_ptr<PacketDevice>> m_taps;
     std::vector<std::unique_ptr<CarrierContents>> m_contents;
-    std::vector<std::unique_ptr<Qlog>> m_qlogs;
+    std::vector<std::unique_ptr<TcpLog>> m_tcpLogs;
+    std::vector<std::unique_ptr<QuicLog>> m_quicLogs;
     std::map<std::pair<uint32_t, bool>, std::unique_ptr<LinkSide>> m_links; //!< and if in reverse
     uint32_t m_connections{0};
 };

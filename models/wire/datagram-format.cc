@@ -139,7 +139,7 @@ TunnelFormat::WriteLayer(const CaptureLayerSpec& layer, uint32_t number, uint32_
     if (layer.layer == "ethernet")
     {
         // Locally administered addresses (IEEE 802, 8.4).
-        const uint16_t type = m_self.address.version == 4 ? ETHERTYPE_IPV4 : ETHERTYPE_IPV6;
+        const uint16_t type = m_capture.ip == 4 ? ETHERTYPE_IPV4 : ETHERTYPE_IPV6;
         writer.U16(0x0200).U32(m_other.port).U16(0x0200).U32(m_self.port).U16(type);
     }
     else if (layer.layer == "vxlan")

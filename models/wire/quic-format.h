@@ -5,7 +5,7 @@
 #define TUNNELCC_QUIC_FORMAT_H
 
 #include "datagram-format.h"
-#include "qlog.h"
+#include "quic-log.h"
 #include "quic/quic-sender.h"
 #include "spec/end.h"
 #include "spec/quic-spec.h"
@@ -55,7 +55,7 @@ class QuicFormat final : public UdpFormat
     }
 
     /// Write a log of this end. \param log outlives this
-    void SetLog(Qlog& log)
+    void SetLog(QuicLog& log)
     {
         m_log = &log;
     }
@@ -82,7 +82,7 @@ class QuicFormat final : public UdpFormat
     const uint64_t m_connection;
     const QuicSender* m_sender{nullptr};
     QuicFormat* m_peer{nullptr};
-    Qlog* m_log{nullptr};
+    QuicLog* m_log{nullptr};
 };
 
 } // namespace tunnelcc

@@ -92,6 +92,51 @@ TcpFormat::OnSent(const SeenPacket& seen)
         m_peer->m_offsets.OnAcked(number);
         m_peer->m_contents.Forget(m_peer->m_offsets.Of(number));
     }
+    if (m_log)
+    {
+        m_log->OnSent(Logged(seen), *m_sender, *m_peer->m_log);
+    }
+}
+
+void
+TcpFormat::OnArriving(const SeenPacket& seen)
+{
+    m_peer->m_log->OnReceived(Logged(seen), *m_log);
+}
+
+void
+TcpFormat::OnArrived(int64_t now)
+{
+    m_peer->m_log->OnChange(now, *m_peer->m_sender);
+}
+
+TcpLog::Packet
+TcpFormat::Logged(const SeenPacket& seen) const
+{
+    const Packet& packet = seen.packet;
+    TcpLog::Packet logged;
+    logged.now = seen.now;
+    logged.isSyn = IsSyn(packet);
+    logged.hasSegment = packet.kind == PacketKind::DATA;
+    if (logged.hasSegment)
+    {
+        logged.payloadBytes = packet.length;
+        logged.isFin = packet.isFin;
+        logged.segment = packet.segment;
+        logged.tsVal = packet.tsVal;
+        logged.offset = m_offsets.Of(packet.segment);
+    }
+    else if (packet.kind == PacketKind::ACK)
+    {
+        logged.tsVal = packet.tsValLow;
+    }
+    logged.headerBytes = seen.ipBytes - IpHeaderBytes() - logged.payloadBytes;
+    if (packet.kind == PacketKind::ACK || packet.hasAck)
+    {
+        logged.ack = Acknowledgement::Of(seen.now, packet, seen.extras);
+        logged.maximum = m_peer->m_offsets.Of(logged.ack->number) + logged.ack->window;
+    }
+    return logged;
 }
 
 TcpFormat::Header
@@ -176,8 +221,7 @@ TcpFormat::WriteOptions(const SeenPacket& seen,
             AddTimestamps(writer, header.tsVal, header.tsEcr);
         }
         // Without window scaling (RFC 7323) a SYN is shorter.
-        const uint32_t plain = m_self.address.version == 4 ? 20 : 40;
-        if (m_spec.synBytes > plain + TCP_HEADER_BYTES + (hasTimestamps ? 16 : 8))
+        if (m_spec.synBytes > IpHeaderBytes() + TCP_HEADER_BYTES + (hasTimestamps ? 16 : 8))
         {
             writer.U8(NO_OPERATION).U8(WINDOW_SCALE).U8(3).U8(m_spec.windowScale);
         }

@@ -10,6 +10,7 @@
 #include "spec/end.h"
 #include "spec/tcp-spec.h"
 #include "stream-contents.h"
+#include "tcp-log.h"
 #include "transport/packet-size.h"
 
 #include <cstdint>
@@ -52,6 +53,18 @@ class TcpFormat final : public PacketFormat
         b.m_peer = &a;
     }
 
+    /// What sends the packets, before the first.
+    void SetSender(const Sender& sender)
+    {
+        m_sender = &sender;
+    }
+
+    /// Write a log of this end. \param log outlives this
+    void SetLog(TcpLog& log)
+    {
+        m_log = &log;
+    }
+
     /// What the stream holds.
     StreamContents& Contents()
     {
@@ -66,6 +79,14 @@ class TcpFormat final : public PacketFormat
     }
 
     void OnSent(const SeenPacket& seen) override;
+    void OnArriving(const SeenPacket& seen) override;
+    void OnArrived(int64_t now) override;
+
+    bool WantsArrivals() const override
+    {
+        return m_log;
+    }
+
     void Write(const SeenPacket& seen, uint32_t view, PacketImage& image) override;
 
   private:
@@ -100,6 +121,13 @@ class TcpFormat final : public PacketFormat
         return m_peer->SequenceOf(m_peer->m_offsets.Of(segment));
     }
 
+    uint32_t IpHeaderBytes() const
+    {
+        return IpHeader{m_self.address, m_other.address, IpProtocol::TCP, 0, {}}.Size();
+    }
+
+    /// A packet of this end, for a log.
+    TcpLog::Packet Logged(const SeenPacket& seen) const;
     View& ViewOf(uint32_t view);
     Header HeaderOf(const SeenPacket& seen, View& view) const;
     void WriteOptions(const SeenPacket& seen,
@@ -112,6 +140,8 @@ class TcpFormat final : public PacketFormat
     const uint32_t m_first; //!< initial sequence number
     const uint32_t m_clock; //!< of timestamps when the simulation begins, ms
     TcpFormat* m_peer{nullptr};
+    const Sender* m_sender{nullptr};
+    TcpLog* m_log{nullptr};
     SegmentOffsets m_offsets;
     uint32_t m_acked{0}; //!< segments of this end that the other has acknowledged
     StreamContents m_contents;

@@ -107,7 +107,11 @@ class Measurement(Run):
 def measure(result: Result) -> Measurement:
     """Return the measurement of a finished run."""
     experiment = result.experiment
-    service = 8 * (experiment.tcp.mss + experiment.tcp.header_bytes) / experiment.path.rate
+    service = (
+        8
+        * (experiment.tcp.mss + experiment.tcp.header_bytes(experiment.path.ip))
+        / experiment.path.rate
+    )
     starts = [flow.start for flow in single_flows(experiment)]
     resent = sum(float(leg.retransmits_series[-1]) for leg in result.carriers)
     segments = sum(leg.total_segments for leg in result.carriers)

@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar
 from tunnelcc.catalog.cited import Cited
 from tunnelcc.catalog.layers import Fec, PacketLayers, Place, Surroundings, wrap
 from tunnelcc.catalog.packets import PacketEntry, QueuePackets
-from tunnelcc.catalog.values import NO_FEC
+from tunnelcc.catalog.values import IPV4, NO_FEC, IpVersions
 from tunnelcc.errors import ConfigError, Problem
 from tunnelcc.schema import SWITCH
 
@@ -29,7 +29,9 @@ class Ecn(Cited):
 class DatagramEntry(PacketEntry):
     """A tunnel that sends each packet in its own datagram."""
 
-    OVERRIDES: ClassVar[tuple[str, ...]] = ("mode", "mtu", "mss", "queue", "fec", "fec_timeout")
+    OVERRIDES: ClassVar[tuple[str, ...]] = (
+        "mode", "mtu", "mss", "queue", "fec", "fec_timeout", "ip",
+    )  # fmt: skip
     HAS_CARRIERS: ClassVar[bool] = False
     PLACES: ClassVar[tuple[Place, ...]] = (
         Place.PACKET,
@@ -59,20 +61,32 @@ class DatagramEntry(PacketEntry):
             fec.check_parity("fec", changes["fec"])
 
     def across_path(
-        self, size: int, path_mtu: int, mode: str | None, mtu: int | None, payload: str
+        self,
+        size: int,
+        path_mtu: int,
+        mode: str | None,
+        mtu: int | None,
+        payload: str,
+        versions: IpVersions,
     ) -> list[int]:
         """Return the IP bytes of the datagrams."""
-        return self.outer(size, path_mtu, mode, mtu, payload)
+        return self.outer(size, path_mtu, mode, mtu, payload, versions)
 
     def check_packet(
-        self, size: int, path_mtu: int, mode: str | None, mtu: int | None, parity: str | None
+        self,
+        size: int,
+        path_mtu: int,
+        mode: str | None,
+        mtu: int | None,
+        parity: str | None,
+        versions: IpVersions = IPV4,
     ) -> None:
         """Raise ConfigError if a group of the FEC cannot hold a packet of ``size`` IP bytes."""
         fec = self.fec(mode, parity)
         if fec is None or fec.blob is None:
             return
         inside, _ = self.around_fec(mode)
-        around = Surroundings(self.mtu(path_mtu, mtu), path_mtu)
+        around = Surroundings(self.mtu(path_mtu, mtu, versions), path_mtu, versions=versions)
         needed = fec.blob_bytes(sum(wrap(inside, size, around)))
         shards = len(fec.parity_counts)
         if needed > shards * fec.blob.mtu:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from tunnelcc.catalog.cited import Prose
+from tunnelcc.catalog.values import IPV4, IpVersions
 from tunnelcc.errors import ConfigError, Problem
 from tunnelcc.schema import Model
 
@@ -21,6 +22,8 @@ class Entry(Model):
     OVERRIDES: ClassVar[tuple[str, ...]] = ()
     #: Whether connections of its own, the carriers, cross the path instead of the flows'.
     HAS_CARRIERS: ClassVar[bool] = True
+    #: Whether packets go into it, so that it has a device; else streams.
+    CARRIES_PACKETS: ClassVar[bool] = False
     #: Whether what it costs the CPU was measured as a whole, switches between threads included.
     IS_COST_WHOLE: ClassVar[bool] = False
 
@@ -64,8 +67,11 @@ class Entry(Model):
                 )
                 raise ConfigError(Problem(key, value, expected))
 
-    def mtu(self, path_mtu: int, mtu: int | None = None) -> int:
-        """Return the largest packet (IP bytes) of the flows; ``mtu``: what the user sets."""
+    def mtu(self, path_mtu: int, mtu: int | None = None, versions: IpVersions = IPV4) -> int:
+        """Return the largest packet (IP bytes) of the flows; ``mtu``: what the user sets.
+
+        ``versions``: of IP, inside and outside, here and below.
+        """
         return path_mtu
 
     def clamped_mss(
@@ -74,6 +80,7 @@ class Entry(Model):
         mode: str | None = None,
         mtu: int | None = None,
         mss: int | None = None,
+        versions: IpVersions = IPV4,
     ) -> int | None:
         """Return the MSS (bytes, without TCP options) of connections through the tunnel.
 
@@ -83,7 +90,13 @@ class Entry(Model):
         return None
 
     def across_path(
-        self, size: int, path_mtu: int, mode: str | None, mtu: int | None, payload: str
+        self,
+        size: int,
+        path_mtu: int,
+        mode: str | None,
+        mtu: int | None,
+        payload: str,
+        versions: IpVersions,
     ) -> list[int]:
         """Return the IP bytes on the path for a packet (IP bytes) of a carrier, or else of a flow.
 
@@ -92,7 +105,13 @@ class Entry(Model):
         return [size]
 
     def check_packet(
-        self, size: int, path_mtu: int, mode: str | None, mtu: int | None, parity: str | None
+        self,
+        size: int,
+        path_mtu: int,
+        mode: str | None,
+        mtu: int | None,
+        parity: str | None,
+        versions: IpVersions = IPV4,
     ) -> None:
         """Raise ConfigError if the tunnel cannot carry a packet of ``size`` IP bytes."""
 
@@ -100,8 +119,11 @@ class Entry(Model):
         """Return the layers around what the carriers send to the server, or to the client."""
         return ()
 
-    def host_mss(self, mss: int) -> int:
-        """Return the payload (bytes) of the applications' full segments; ``mss``: of the flows."""
+    def host_mss(self, mss: int, ip: int) -> int:
+        """Return the payload (bytes) of the applications' full segments.
+
+        ``mss``: of the flows. ``ip``: version of the applications' packets.
+        """
         return mss
 
     def has_one_path(self, mode: str | None) -> bool:

@@ -20,8 +20,6 @@ from tunnelcc.catalog.values import (
 from tunnelcc.errors import ConfigError, Problem, unknown_name
 from tunnelcc.schema import SWITCH, Model, choice, time, whole
 
-#: IPv4 20, UDP 8.
-DATAGRAM_HEADERS = 28
 #: IKCP_OVERHEAD, kcp-go's kcp.go: the header of a segment.
 SEGMENT_HEADER = 24
 
@@ -115,12 +113,12 @@ class Kcp(Model):
         return self.fec.model_copy(update={"parity": parity} if parity else {})
 
     def header(self, fec: SessionFec | None) -> int:
-        """Return the IP bytes of a datagram outside its segments."""
-        return DATAGRAM_HEADERS + self.session.cipher + (fec.header if fec else 0)
+        """Return the bytes of a datagram outside its segments, without UDP and IP."""
+        return self.session.cipher + (fec.header if fec else 0)
 
     def room(self, fec: SessionFec | None) -> int:
         """Return the most bytes of segments in a datagram, with their headers."""
-        return self.session.mtu + DATAGRAM_HEADERS - self.header(fec)
+        return self.session.mtu - self.header(fec)
 
     def payload(self, fec: SessionFec | None) -> int:
         """Return the most bytes of data in a segment."""

@@ -14,8 +14,15 @@ from tunnelcc.catalog.cited import Cited, Prose
 from tunnelcc.catalog.entry import Entry
 from tunnelcc.catalog.layers import PACKET_LAYERS, Fec, PacketLayers, Place, Surroundings, wrap
 from tunnelcc.catalog.layers.compression import Compression
-from tunnelcc.catalog.layers.ipv4 import Ipv4
-from tunnelcc.catalog.values import LEAST_MTU, MOST_DEVICE_MTU, MOST_MTU, PLAIN_HEADERS
+from tunnelcc.catalog.layers.ip import Ip
+from tunnelcc.catalog.values import (
+    IPV4,
+    LEAST_MTU,
+    MOST_DEVICE_MTU,
+    MOST_MTU,
+    IpVersions,
+    plain_headers,
+)
 from tunnelcc.errors import ConfigError, Problem, nearest, unknown_name
 from tunnelcc.hosts import costs
 from tunnelcc.schema import SWITCH, Kind, choice, tag_of, whole
@@ -36,7 +43,7 @@ def _parse_operations(value: object) -> tuple[str, ...]:
 ETHERNET_MTU = 1500
 Mtu = Annotated[int, whole(LEAST_MTU, MOST_MTU)]
 LEAST_MSS = 128
-Mss = Annotated[int, whole(LEAST_MSS, MOST_MTU - PLAIN_HEADERS)]
+Mss = Annotated[int, whole(LEAST_MSS, MOST_MTU - plain_headers(4))]
 Operations = Annotated[tuple[str, ...], Kind(_parse_operations, list, "a list of operations")]
 QueuePackets = Annotated[int, whole(0, 2**20)]
 
@@ -46,15 +53,18 @@ class Device(Cited):
 
     device: Annotated[str, choice("tun", "tap", "kernel")]
     mtu: Annotated[int, whole(LEAST_MTU, MOST_DEVICE_MTU)] | None = None  # else the path's
+    mtu_over_ipv6: Annotated[int, whole(LEAST_MTU, MOST_DEVICE_MTU)] | None = None  # else mtu
     queue: QueuePackets  # 0: no limit
 
 
 class MssClamp(Cited):
     """The MSS that the tunnel writes into SYNs with a larger one."""
 
-    mss: Mss | None = None  # bytes, without TCP options …
+    mss: Mss | None = None  # bytes, without TCP options, of IPv4; 20 less of IPv6 …
     fit: Mtu | None = None  # … or such that outer packets have at most so many bytes …
     fits_path: Annotated[bool, SWITCH] = False  # … or as many as the path's MTU
+    less_over_ipv6: Annotated[int, whole(0, 40)] = 0  # bytes of mss
+    ipv6: Annotated[bool, SWITCH] = True  # SYNs inside IPv6, too
 
     @model_validator(mode="after")
     def _one(self) -> MssClamp:
@@ -103,8 +113,8 @@ class Mode(Cited):
             if isinstance(layer, Compression) and not all(it.is_plain for it in inside):
                 expected = "compression of the packet itself, after headers at most"
                 raise ConfigError(Problem(str(index), layer.layer, expected))
-            if any(isinstance(it, Ipv4) for it in inside):
-                raise ConfigError(Problem(str(index), layer.layer, "no layer around ipv4"))
+            if any(isinstance(it, Ip) for it in inside):
+                raise ConfigError(Problem(str(index), layer.layer, "no layer around ip"))
         return layers
 
     def text(self) -> str:
@@ -115,6 +125,7 @@ class Mode(Cited):
 class PacketEntry(Entry):
     """A tunnel with a network interface that carries its packets."""
 
+    CARRIES_PACKETS: ClassVar[bool] = True
     #: What the layers of its modes may be.
     PLACES: ClassVar[tuple[Place, ...]]
 
@@ -199,18 +210,22 @@ class PacketEntry(Entry):
         mode: str | None = None,
         mtu: int | None = None,
         payload: str = "random",
+        versions: IpVersions = IPV4,
     ) -> list[int]:
         """Return the bytes that ``inner`` IP bytes become in the layers of ``mode``.
 
         ``path_mtu``: of the path, bytes. Defaults of ``mode`` and ``mtu`` of the device are the
         entry's. ``payload``: of the flows; default: incompressible.
         """
-        around = Surroundings(self.mtu(path_mtu, mtu), path_mtu, payload)
+        around = Surroundings(self.mtu(path_mtu, mtu, versions), path_mtu, payload, versions)
         return wrap(self.layers(mode), inner, around)
 
-    def mtu(self, path_mtu: int, mtu: int | None = None) -> int:
+    def mtu(self, path_mtu: int, mtu: int | None = None, versions: IpVersions = IPV4) -> int:
         """Return the MTU of the device: ``mtu``, the entry's, or the path's."""
-        return mtu or self.device.mtu or path_mtu
+        own = self.device.mtu
+        if versions.outer == 6:
+            own = self.device.mtu_over_ipv6 or own
+        return mtu or own or path_mtu
 
     def clamped_mss(
         self,
@@ -218,12 +233,13 @@ class PacketEntry(Entry):
         mode: str | None = None,
         mtu: int | None = None,
         mss: int | None = None,
+        versions: IpVersions = IPV4,
     ) -> int:
         """Return the MSS that fits into the device, or the clamp's if that is smaller."""
-        mtu = self.mtu(path_mtu, mtu)
-        if mss is None and self.clamp is not None:
-            mss = self.clamp.mss or self._fitting(self.clamp.fit or path_mtu, mode, mtu)
-        by_device = mtu - PLAIN_HEADERS
+        mtu = self.mtu(path_mtu, mtu, versions)
+        if mss is None and self.clamp is not None and (self.clamp.ipv6 or versions.inner == 4):
+            mss = self._clamp(self.clamp, path_mtu, mode, mtu, versions)
+        by_device = mtu - plain_headers(versions.inner)
         return by_device if mss is None else min(by_device, mss)
 
     def round_trips(self) -> dict[str, int]:
@@ -232,13 +248,27 @@ class PacketEntry(Entry):
         told = {"the tunnel, before any flow": before, "of these simulated": 0} if before else {}
         return {**told, "each flow": 1}
 
-    def _fitting(self, fit: int, mode: str | None, mtu: int) -> int:
+    def _clamp(
+        self, clamp: MssClamp, path_mtu: int, mode: str | None, mtu: int, versions: IpVersions
+    ) -> int:
+        """Return the clamp's MSS."""
+        if clamp.mss is None:
+            return self._fitting(clamp.fit or path_mtu, mode, mtu, versions)
+        less = plain_headers(versions.inner) - plain_headers(4)
+        return clamp.mss - less - (clamp.less_over_ipv6 if versions.outer == 6 else 0)
+
+    def _fitting(self, fit: int, mode: str | None, mtu: int, versions: IpVersions) -> int:
         """Largest MSS whose outer packets have at most ``fit`` bytes without fragments."""
         # No layer makes less of a larger packet.
-        inner = range(PLAIN_HEADERS + LEAST_MSS, mtu + 1)
-        fitting = bisect_right(inner, fit, key=lambda it: sum(self.outer(it, MOST_MTU, mode, mtu)))
+        headers = plain_headers(versions.inner)
+        inner = range(headers + LEAST_MSS, mtu + 1)
+
+        def size(packet: int) -> int:
+            return sum(self.outer(packet, MOST_MTU, mode, mtu, versions=versions))
+
+        fitting = bisect_right(inner, fit, key=size)
         if fitting:
-            return inner[fitting - 1] - PLAIN_HEADERS
+            return inner[fitting - 1] - headers
         expected = f"room for an MSS of {LEAST_MSS} with the layers of mode {mode or self.mode}"
         raise ConfigError(Problem("clamp", fit, expected))
 

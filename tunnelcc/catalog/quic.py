@@ -13,8 +13,8 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 from pydantic import model_validator
 
 from tunnelcc.catalog.cited import Cited, Prose, Size
-from tunnelcc.catalog.kcp import DATAGRAM_HEADERS
 from tunnelcc.catalog.turn import Turn
+from tunnelcc.catalog.values import datagram_headers
 from tunnelcc.errors import MISSING, ConfigError, Problem, unknown_name
 from tunnelcc.schema import SWITCH, Model, number, rate, size, time, whole
 from tunnelcc.schema.toml import read_toml
@@ -201,21 +201,21 @@ class Quic(Model):
             size = (size + most) // 2
         return size
 
-    def full_packet(self, mtu: int) -> FullPacket:
+    def full_packet(self, mtu: int, ip: int) -> FullPacket:
         """Return a full packet to the server.
 
-        ``mtu``: of the hosts; the search for larger packets ends below it. The frame's own header
-        counts as the shortest one.
+        ``mtu``: of the hosts; the search for larger packets ends below it. ``ip``: the version. The
+        frame's own header counts as the shortest one.
         """
-        size = min(self.full(is_up=True), mtu - DATAGRAM_HEADERS)
+        headers = datagram_headers(ip)
+        size = min(self.full(is_up=True), mtu - headers)
         data = size - self.overhead(is_up=True) - _LEAST_FRAME_HEADER
-        return FullPacket(data, size, size + DATAGRAM_HEADERS)
+        return FullPacket(data, size, size + headers)
 
-    @property
-    def first_packet(self) -> int:
-        """The IP bytes of the largest packet before the search for larger ones."""
+    def first_packet(self, ip: int) -> int:
+        """Return the IP bytes of the largest packet before the search for larger ones."""
         packets = self.packets
-        return DATAGRAM_HEADERS + max(packets.first_to_server, packets.first_to_client)
+        return datagram_headers(ip) + max(packets.first_to_server, packets.first_to_client)
 
     @property
     def round_trips(self) -> int:

@@ -10,12 +10,12 @@ from pydantic import field_validator, model_validator
 
 from tunnelcc.catalog.cited import Bytes, Cited, Prose, Size
 from tunnelcc.catalog.entry import Entry
-from tunnelcc.catalog.kcp import DATAGRAM_HEADERS, Kcp
+from tunnelcc.catalog.kcp import Kcp
 from tunnelcc.catalog.layers import StreamLayers
 from tunnelcc.catalog.quic import Quic
 from tunnelcc.catalog.rudp import Rudp
 from tunnelcc.catalog.turn import Counts, Turn
-from tunnelcc.catalog.values import RUDP_RATE
+from tunnelcc.catalog.values import IP_HEADERS, IPV4, RUDP_RATE, IpVersions, datagram_headers
 from tunnelcc.errors import MISSING, ConfigError, Problem
 from tunnelcc.schema import SWITCH, Kind, Model, choice, size, time, whole
 from tunnelcc.schema.units import UnitError
@@ -37,6 +37,7 @@ LayerSize = Annotated[int, whole(0, 2**24)]
 MESSAGE_CALLS = ("tcp-receive", "tcp-send")
 #: Further writes or reads on the carrier find the connection busy, and only enter the kernel.
 WRITE_CALLS = ("syscall",)
+_MOST_LOOPBACK_MSS = 65483  # of IPv4, with timestamps
 LEAST_COPY_BUFFER, MOST_COPY_BUFFER = 2**10, 2**24
 
 
@@ -126,8 +127,17 @@ class Sockets(Cited):
 class LoopbackLink(Cited):
     """The loopback interface."""
 
-    mss: Annotated[int, whole(536, 65483)]
+    mss: Annotated[int, whole(536, _MOST_LOOPBACK_MSS)]
     rtt: Annotated[float, time(1e-6, 1)]
+
+    def mss_of(self, ip: int) -> int:
+        """Return the MSS over a version of IP.
+
+        The limit of 65535 bytes is of a whole packet of IPv4, but of what a header of IPv6 is in
+        front of (RFC 8200, section 3). IPv6 fills the interface's MTU, 65536.
+        """
+        is_limited = ip == 6 and self.mss == _MOST_LOOPBACK_MSS
+        return self.mss - (IP_HEADERS[ip] - IP_HEADERS[4]) + is_limited
 
 
 class Loopback(Model):
@@ -177,6 +187,7 @@ class RelayEntry(Entry):
         "under",
         "chain",
         "relays",
+        "ip",
     )
     #: Those of entries whose carriers are KCP sessions.
     KCP_OVERRIDES: ClassVar[tuple[str, ...]] = ("mode", "fec", "kcp")
@@ -185,6 +196,7 @@ class RelayEntry(Entry):
     #: Those of entries whose carriers are streams of QUIC; `rate` if a congestion control needs it.
     QUIC_OVERRIDES: ClassVar[tuple[str, ...]] = (
         "cc", "copy_buffer", "carriers", "stream_window", "connection_window", "chain", "relays",
+        "ip",
     )  # fmt: skip
     IS_COST_WHOLE: ClassVar[bool] = True
 
@@ -318,23 +330,24 @@ class RelayEntry(Entry):
         mode: str | None = None,
         mtu: int | None = None,
         mss: int | None = None,
+        versions: IpVersions = IPV4,
     ) -> int | None:
         """Raise ConfigError if datagrams do not fit, because nothing fragments them."""
         least = 0  # TCP adapts its segments
         if self.quic is not None:
-            least = self.quic.first_packet
+            least = self.quic.first_packet(versions.outer)
         elif self.kcp is not None:
-            least = self.kcp.session.mtu + DATAGRAM_HEADERS
+            least = self.kcp.session.mtu + datagram_headers(versions.outer)
         elif self.rudp is not None:
-            least = self.rudp.largest + DATAGRAM_HEADERS
+            least = self.rudp.largest + datagram_headers(versions.outer)
         if least > path_mtu:
             expected = f"a path.mtu of at least {least}, the size of its datagrams"
             raise ConfigError(Problem("name", self.name, expected))
         return None
 
-    def host_mss(self, mss: int) -> int:
+    def host_mss(self, mss: int, ip: int) -> int:
         """Return the MSS of the loopback interface, between application and relay."""
-        return self.loopback.link.mss
+        return self.loopback.link.mss_of(ip)
 
     def has_one_path(self, mode: str | None) -> bool:
         """Whether connections go by one session's pings, which measure one RTT."""

@@ -24,7 +24,7 @@ class StreamCarrier(Cited):
 class StreamEntry(PacketEntry):
     """A tunnel that carries packets in a TCP connection: TCP over TCP."""
 
-    OVERRIDES: ClassVar[tuple[str, ...]] = ("cc", "nodelay", "mode", "mtu", "mss", "queue")
+    OVERRIDES: ClassVar[tuple[str, ...]] = ("cc", "nodelay", "mode", "mtu", "mss", "queue", "ip")
     PLACES: ClassVar[tuple[Place, ...]] = (Place.PACKET, Place.STREAM)
 
     carrier: StreamCarrier

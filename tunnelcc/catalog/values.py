@@ -8,15 +8,21 @@ from __future__ import annotations
 
 import re
 from itertools import pairwise
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
-from tunnelcc.schema import Kind, rate, time, whole
+from tunnelcc.schema import Kind, choice_of, rate, time, whole
 from tunnelcc.schema.units import UnitError
 
-# IPv4 and TCP without options, which an MSS leaves room for (RFC 6691).
-PLAIN_HEADERS = 40
+#: Bytes of a header without options, by the version of IP (RFC 791, RFC 8200).
+IP_HEADERS = {4: 20, 6: 40}
+_UDP_HEADER = 8
+_TCP_HEADER = 20
+#: Which IP carries something.
+IP_VERSION = choice_of(*IP_HEADERS)
 #: RFC 791: what every host takes whole.
 LEAST_MTU = 576
+#: RFC 8200, section 5: less has no link that carries IPv6.
+LEAST_IPV6_MTU = 1280
 MOST_MTU = 65535
 #: Jumbo frames of Ethernet: more is a slip of the pen, though Linux takes up to 65535.
 MOST_DEVICE_MTU = 9000
@@ -37,6 +43,27 @@ MOST_SHARDS = 255
 #: What leaves FEC out, in place of shards.
 NO_FEC = "none"
 _PAIR = re.compile(r"(\d{1,3}):(\d{1,3})")
+
+
+class IpVersions(NamedTuple):
+    """Versions of IP: of the packets inside a tunnel, and of those that it sends."""
+
+    inner: int = 4
+    outer: int = 4
+
+
+#: IPv4 inside and outside.
+IPV4 = IpVersions()
+
+
+def plain_headers(ip: int) -> int:
+    """Return the bytes of IP and TCP without options, which an MSS leaves room for (RFC 6691)."""
+    return IP_HEADERS[ip] + _TCP_HEADER
+
+
+def datagram_headers(ip: int) -> int:
+    """Return the bytes of IP and UDP."""
+    return IP_HEADERS[ip] + _UDP_HEADER
 
 
 def parity_counts(text: str) -> list[int]:

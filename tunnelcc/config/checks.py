@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from tunnelcc.catalog.values import LEAST_IPV6_MTU, datagram_headers
 from tunnelcc.config.connection import Connection
 from tunnelcc.config.flow import LEAST_WRITE_COST, MAX_FLOWS, Flow
 from tunnelcc.config.hosts import OF_MACHINES
@@ -42,7 +43,11 @@ def problems(experiment: ExperimentKeys) -> Iterator[Problem]:
             expected = "a time before the end of the run"
             yield Problem(f"cross_traffic.{index}.start", format_time(source.start), expected)
     misplaced = list(problems_of_names(experiment))
-    yield from misplaced or _of_network(resolve(experiment))
+    if misplaced:
+        yield from misplaced
+        return
+    found = resolve(experiment)
+    yield from list(_of_ip(found)) or _of_network(found)
 
 
 def _of_flow(experiment: ExperimentKeys, index: int, flow: Flow) -> Iterator[Problem]:
@@ -141,6 +146,32 @@ def _of_network(found: ResolvedNetwork) -> Iterator[Problem]:
     yield from (it for it in _of_segments(unused, "tunnel") if it not in told)
     if not is_narrow:
         yield from dict.fromkeys(_of_buffers(found))
+
+
+def _of_ip(found: ResolvedNetwork) -> Iterator[Problem]:
+    """Yield problems of links, devices and datagrams that are too small for IPv6."""
+    experiment, told = found.experiment, set[str]()
+    if experiment.path.ip == 6:
+        expected = f"at least {LEAST_IPV6_MTU} if path.ip is 6 (RFC 8200, section 5)"
+        for link in found.topology.links.values():
+            key = f"{link.key}.mtu"
+            if link.path.mtu < LEAST_IPV6_MTU and key not in told:
+                told.add(key)
+                yield Problem(key, link.path.mtu, expected)
+        least = datagram_headers(6)
+        for index, source in enumerate(experiment.cross_traffic):
+            if source.packet < least:
+                expected = f"at least {least} if path.ip is 6, the headers of IPv6 and UDP"
+                yield Problem(f"cross_traffic.{index}.packet", source.packet, expected)
+    for placed in found.tunnels:
+        connection, key = placed.connection, found.tunnel_key(placed.first.connection)
+        key = f"{key}.under" if placed.hop is not None else key
+        mtu = connection.inner_mtu
+        if connection.versions.inner == 6 and mtu < LEAST_IPV6_MTU and key not in told:
+            told.add(key)
+            ip = f"{key}.ip" if placed.tunnel.ip else "path.ip"
+            expected = f"at least {LEAST_IPV6_MTU} if {ip} is 6 (RFC 8200, section 5)"
+            yield Problem(f"{key}.mtu", mtu, expected)
 
 
 def _of_rtt(found: ResolvedNetwork, connection: Connection) -> Iterator[Problem]:
@@ -283,7 +314,8 @@ def _of_packets(connection: Connection, key: str) -> Iterator[Problem]:
         return
     size, mtu = connection.largest_packet, connection.mtu
     try:
-        tunnel.entry.check_packet(size, mtu, tunnel.mode, tunnel.mtu, tunnel.fec)
+        versions = connection.versions
+        tunnel.entry.check_packet(size, mtu, tunnel.mode, tunnel.mtu, tunnel.fec, versions)
     except ConfigError as error:
         where = key if tunnel is connection.tunnel else f"{key}.under"
         yield from error.below(where).problems
@@ -309,7 +341,7 @@ def _of_transport(connection: Connection) -> Iterator[Problem]:
         return
     from tunnelcc.catalog.quic import transport
 
-    least, mtu = transport().first_packet, connection.inner_mtu
+    least, mtu = transport().first_packet(connection.versions.inner), connection.inner_mtu
     if mtu < least:
         expected = f"tcp, because packets have at most {mtu} bytes, and the first of QUIC {least}"
         yield Problem(key, flow.transport, expected)
@@ -348,7 +380,11 @@ def _of_buffers(found: ResolvedNetwork) -> Iterator[Problem]:
         packets = connection.outer_packets
         for hop in connection.hops:
             for end in ("client", "server"):
-                sizes = packets if end == connection.sender else [connection.tcp.syn_bytes]
+                sizes = (
+                    packets
+                    if end == connection.sender
+                    else [connection.tcp.syn_bytes(connection.path_ip)]
+                )
                 for step in hop.sent_by(end):
                     if (step, *sizes) not in seen:
                         seen.add((step, *sizes))
@@ -369,7 +405,7 @@ def _of_queue(found: ResolvedNetwork, step: Step, packets: Sequence[int]) -> Ite
         yield Problem(f"{prefix}policer.burst", direction.policer.burst, expected)
     if direction.rate is None:
         return
-    packet = tcp.mss + tcp.header_bytes
+    packet = tcp.packet_bytes(found.experiment.path.ip, path.mtu)
     bytes_of = partial(path.queue_bytes, rate=direction.rate, packet=packet)
     for problem in direction.queue.problems(bytes_of):
         yield problem.below(f"{prefix}queue")

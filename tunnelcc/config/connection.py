@@ -11,7 +11,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from tunnelcc.catalog.values import PLAIN_HEADERS
+from tunnelcc.catalog.values import IpVersions
 from tunnelcc.config.flow import Flow
 from tunnelcc.config.hosts import Hosts
 from tunnelcc.config.tcp import Tcp
@@ -40,9 +40,10 @@ class Connection:
     ``group``: number of their entry in ``flows``; ``ends``: names of the client's and the server's
     host, and ``client`` and ``server`` their keys; ``hosts``: the keys that all hosts share;
     ``direction``: up if the client sends; ``mtu``: IP bytes, the least of the links on the
-    ``route``; ``rtt``: s, the base RTT of the flow's own connection, or of its tunnel's first one;
-    ``tunnel_number``: its place in ResolvedNetwork.tunnels; ``sharers``: the flows in the tunnel,
-    equal ones as one item with a count.
+    ``route``; ``path_ip``: the version of IP on the path; ``rtt``: s, the base RTT of the flow's
+    own connection, or of its tunnel's first one; ``tunnel_number``: its place in
+    ResolvedNetwork.tunnels; ``sharers``: the flows in the tunnel, equal ones as one item with a
+    count.
 
     For a tunnel, it is what its packets meet; the flow is then the first one in it.
     """
@@ -58,6 +59,7 @@ class Connection:
     topology: Topology
     route: Route
     mtu: int
+    path_ip: int
     rtt: float
     tunnel: Tunnel | None
     tunnel_number: int | None
@@ -128,7 +130,7 @@ class Connection:
         That is ``tcp.mss``, or less if such packets exceed the MTU: Linux's path MTU discovery (RFC
         1191).
         """
-        return min(self.tcp.mss, self.mtu - self.tcp.header_bytes)
+        return min(self.tcp.mss, self.mtu - self.tcp.header_bytes(self.path_ip))
 
     @cached_property
     def mss(self) -> int:
@@ -138,10 +140,12 @@ class Connection:
         """
         limit, tunnel = None, self.lowest_tunnel
         if tunnel is not None:
-            limit = tunnel.entry.clamped_mss(self.mtu, tunnel.mode, tunnel.mtu, tunnel.mss)
+            limit = tunnel.entry.clamped_mss(
+                self.mtu, tunnel.mode, tunnel.mtu, tunnel.mss, self.versions
+            )
         if limit is None:
             return self.path_mss
-        return min(self.tcp.mss, limit - (self.tcp.header_bytes - PLAIN_HEADERS))
+        return min(self.tcp.mss, limit - self.tcp.option_bytes)
 
     @property
     def carried_mss(self) -> int:
@@ -156,6 +160,22 @@ class Connection:
         """The tunnel whose packets cross the path: the one below a relay, or the only one."""
         return self.tunnel and (self.tunnel.below or self.tunnel)
 
+    @cached_property
+    def versions(self) -> IpVersions:
+        """The versions of IP in the tunnel whose packets cross the path, and of these.
+
+        Relays take none into a tunnel, so that both are the path's.
+        """
+        tunnel = self.lowest_tunnel
+        if tunnel is None or not tunnel.entry.CARRIES_PACKETS:
+            return IpVersions(self.path_ip, self.path_ip)
+        return IpVersions(tunnel.ip or self.path_ip, self.path_ip)
+
+    @property
+    def loopback_ip(self) -> int:
+        """The version of IP between an application and the relay on its host."""
+        return (self.tunnel and self.tunnel.ip) or self.path_ip
+
     @property
     def sends_datagrams(self) -> bool:
         """Whether the flows, or a relay's carriers, go through a datagram tunnel."""
@@ -166,12 +186,12 @@ class Connection:
     def inner_mtu(self) -> int:
         """The IP bytes of the largest packet that the flows' hosts send."""
         tunnel = self.tunnel
-        return self.mtu if tunnel is None else tunnel.entry.mtu(self.mtu, tunnel.mtu)
+        return self.mtu if tunnel is None else tunnel.entry.mtu(self.mtu, tunnel.mtu, self.versions)
 
     @property
     def largest_packet(self) -> int:
         """The IP bytes of the largest packet that enters a tunnel of packets."""
-        largest = self.mss + self.tcp.header_bytes
+        largest = self.mss + self.tcp.header_bytes(self.versions.inner)
         if any(flow.transport == "quic" for flow in self.sharers):
             return max(largest, self.inner_mtu)
         return largest
@@ -181,19 +201,20 @@ class Connection:
         """A full packet of a flow over QUIC."""
         from tunnelcc.catalog.quic import transport
 
-        return transport().full_packet(self.inner_mtu)
+        return transport().full_packet(self.inner_mtu, self.versions.inner)
 
     @property
     def full_packet(self) -> tuple[int, int]:
         """The payload and IP bytes of a full packet of the flow, without a tunnel."""
         if self.flow.transport == "quic" and self.tunnel is None:
             return self.quic_packet.data, self.quic_packet.ip
-        return self.path_mss, self.path_mss + self.tcp.header_bytes
+        return self.path_mss, self.path_mss + self.tcp.header_bytes(self.path_ip)
 
     @property
     def outer_packets(self) -> list[int]:
         """The IP bytes that cross the path for a full segment of incompressible data."""
-        return self._across_path(self.carried_mss + self.tcp.header_bytes, "random")
+        ip = self.versions.inner if self.sends_datagrams else self.path_ip
+        return self._across_path(self.carried_mss + self.tcp.header_bytes(ip), "random")
 
     @property
     def full_packets(self) -> list[int]:
@@ -201,14 +222,17 @@ class Connection:
 
         Without a datagram tunnel, this is the segment's own packet.
         """
-        return self._across_path(self.mss + self.tcp.header_bytes, self.sharers[0].payload)
+        size = self.mss + self.tcp.header_bytes(self.versions.inner)
+        return self._across_path(size, self.sharers[0].payload)
 
     def _across_path(self, size: int, payload: str) -> list[int]:
         """Return the IP bytes that cross the path for a packet of ``size`` IP bytes."""
         tunnel = self.lowest_tunnel
         if tunnel is None:
             return [size]
-        return tunnel.entry.across_path(size, self.mtu, tunnel.mode, tunnel.mtu, payload)
+        return tunnel.entry.across_path(
+            size, self.mtu, tunnel.mode, tunnel.mtu, payload, self.versions
+        )
 
     @property
     def window_scale(self) -> int:
@@ -242,7 +266,7 @@ class Connection:
         if self.flow.transport == "quic":
             segment = self.quic_packet.data
         elif self.tunnel is not None:
-            segment = self.tunnel.entry.host_mss(segment)
+            segment = self.tunnel.entry.host_mss(segment, self.loopback_ip)
         calls = _CALLS[self.flow.transport][side != self.sender]
         cost = costs.of(costs.load(host.profile), calls)
         return host.app_cost + cost(segment) / segment

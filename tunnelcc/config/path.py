@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field, model_validator
 
-from tunnelcc.catalog.values import LEAST_MTU, MOST_MTU
+from tunnelcc.catalog.values import IP_VERSION, LEAST_MTU, MOST_MTU
 from tunnelcc.config.queue import DropTail, Queue
 from tunnelcc.config.traces import TRACE, RateTrace, parse_trace
 from tunnelcc.config.values import LinkRate, Probability, QueueRoom, Rtt, Switch, Timer
@@ -303,6 +303,11 @@ class Path(DuplexLink):
         "size 1bdp (default: the trace's mean rate)",
     )
     rtt: Rtt = Field(0.04, description="base round-trip time; each direction has half of it")
+    ip: Annotated[int, IP_VERSION] = Field(
+        4,
+        description="version of IP of all packets on the path, or on all links of a network: 4, or "
+        "6, whose header has 20 bytes more; for packets inside tunnels, see tunnel.ip",
+    )
 
     @model_validator(mode="after")
     def _check(self) -> "Self":

@@ -198,7 +198,7 @@ class ResolvedNetwork:
             "receive_window_bytes": first.receive_window,
             "window_scale": first.window_scale,
             "send_buffer_bytes": first.sending.send_buffer,
-            "header_bytes": experiment.tcp.header_bytes,
+            "header_bytes": experiment.tcp.header_bytes(experiment.path.ip),
             "flow_count": len(self.flows),
             "start_s": [flow.start for flow in self.flows],
         }
@@ -269,6 +269,7 @@ def _connection(
         topology=topology,
         route=route,
         mtu=min(topology.links[step.link].path.mtu for step in both),
+        path_ip=experiment.path.ip,
         rtt=rtt if flow.rtt is None else flow.rtt,
         **rest,
     )

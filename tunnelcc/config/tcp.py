@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 from pydantic import Field, model_validator
 
+from tunnelcc.catalog.values import plain_headers
 from tunnelcc.config.values import Switch, Timer
 from tunnelcc.schema import Model, time, whole
 
@@ -56,11 +57,19 @@ class Tcp(Model):
         return data
 
     @property
-    def header_bytes(self) -> int:
-        """Return the bytes of a segment's IPv4 and TCP headers."""
-        return 40 + (TIMESTAMP_BYTES if self.timestamps else 0)
+    def option_bytes(self) -> int:
+        """Return the bytes of a segment's options."""
+        return TIMESTAMP_BYTES if self.timestamps else 0
 
-    @property
-    def syn_bytes(self) -> int:
+    def header_bytes(self, ip: int) -> int:
+        """Return the bytes of a segment's headers of IP, of version ``ip``, and TCP."""
+        return plain_headers(ip) + self.option_bytes
+
+    def syn_bytes(self, ip: int) -> int:
         """Return the bytes of a SYN: MSS, SACK permitted, timestamps and window scale if on."""
-        return (56 if self.timestamps else 48) + (4 if self.window_scaling else 0)
+        options = (16 if self.timestamps else 8) + (4 if self.window_scaling else 0)
+        return plain_headers(ip) + options
+
+    def packet_bytes(self, ip: int, mtu: int) -> int:
+        """Return the IP bytes of a full segment on links with this MTU."""
+        return min(self.mss + self.header_bytes(ip), mtu)

@@ -7,6 +7,7 @@ from pydantic import Field, field_validator, model_serializer, model_validator
 
 from tunnelcc import catalog, modules
 from tunnelcc.catalog.values import (
+    IP_VERSION,
     LEAST_MTU,
     MOST_DEVICE_MTU,
     MOST_MTU,
@@ -100,6 +101,12 @@ class PacketTunnel(Model):
         None,
         description="FEC time-out: an incomplete group is closed this long after its first "
         "packet; default: the entry's",
+    )
+    ip: Annotated[int, IP_VERSION] | None = Field(
+        None,
+        description="version of IP inside the tunnel: of the packets that it carries, or of the "
+        "connections between applications and relays on a host; default: path.ip, which is that of "
+        "the packets that the tunnel sends",
     )
 
     @model_validator(mode="before")

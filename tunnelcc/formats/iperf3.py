@@ -103,7 +103,7 @@ def _mss(result: Result, flow: int) -> int:
     if connection.flow.transport == "quic":
         return connection.quic_packet.udp
     mss, tunnel = connection.mss, connection.tunnel
-    return tunnel.entry.host_mss(mss) if tunnel is not None else mss
+    return tunnel.entry.host_mss(mss, connection.loopback_ip) if tunnel is not None else mss
 
 
 def _retransmits(result: Result, leg: Any) -> float:

@@ -63,7 +63,7 @@ def variables(experiment: Experiment) -> dict[str, float]:
         "bdp": path.rate * path.rtt / 8,
         "window": connection.receive_window,
         "mss": mss,
-        "packet": mss + experiment.tcp.header_bytes,
+        "packet": mss + experiment.tcp.header_bytes(connection.versions.inner),
         "outer": sum(outer),
         "outer_packets": len(outer),
         "initial_window": experiment.tcp.initial_window,

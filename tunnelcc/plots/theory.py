@@ -105,7 +105,9 @@ def _goodputs(
         _only(drawn, of)
         for of in (
             lambda it: _connection(it).path_mss,
-            lambda it: _connection(it).path_mss + it.tcp.header_bytes + it.path.framing_bytes,
+            lambda it: (
+                _connection(it).path_mss + it.tcp.header_bytes(it.path.ip) + it.path.framing_bytes
+            ),
             lambda it: it.tcp.min_rto,  # on top of the RTT, as in Linux (transport/rtt-estimator.h)
         )
     )

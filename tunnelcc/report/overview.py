@@ -10,20 +10,28 @@ from itertools import zip_longest
 
 from tunnelcc import catalog
 from tunnelcc.catalog import Entry
-from tunnelcc.catalog.kcp import DATAGRAM_HEADERS, SEGMENT_HEADER, Kcp
+from tunnelcc.catalog.kcp import SEGMENT_HEADER, Kcp
 from tunnelcc.catalog.layers import PacketLayer, StreamLayer, Surroundings, wrap
 from tunnelcc.catalog.packets import PacketEntry
 from tunnelcc.catalog.quic import Quic
 from tunnelcc.catalog.relay import RelayEntry
 from tunnelcc.catalog.rudp import Rudp
-from tunnelcc.catalog.values import MOST_MTU, parity_counts
+from tunnelcc.catalog.values import (
+    IP_HEADERS,
+    MOST_MTU,
+    datagram_headers,
+    parity_counts,
+    plain_headers,
+)
 from tunnelcc.errors import ConfigError, Problem
 
 #: Writes (bytes) for which an overview tells the overhead.
 WRITE_SIZES = (64, 256, 1024, 4096, 16384, 32768, 131072)
 
-# IPv4 20, TCP 20, timestamps 12.
-_HEADERS = 52
+# The version of IP that sizes are told for.
+_IP = 4
+# With timestamps, 12.
+_HEADERS = plain_headers(_IP) + 12
 _PATH_MTU = 1500
 _MSS = _PATH_MTU - _HEADERS
 # Bytes after which Go's TLS records have their full size.
@@ -142,7 +150,7 @@ def _kcp_stack(kcp: Kcp, mode: str | None) -> Iterator[StackLayer]:
         added = f"{kcp.fec.header} B per datagram, {parity} of parity after {data}"
         yield from _same("Reed–Solomon", added)
     yield from _same("cipher", f"{kcp.session.cipher} B per datagram")
-    yield from (*_same("UDP", "8 B"), *_same("IPv4", "20 B"))
+    yield from (*_same("UDP", "8 B"), *_same(f"IPv{_IP}", f"{IP_HEADERS[_IP]} B"))
 
 
 def _rudp_stack(rudp: Rudp) -> Iterator[StackLayer]:
@@ -152,7 +160,7 @@ def _rudp_stack(rudp: Rudp) -> Iterator[StackLayer]:
     )
     wait = f"{1 + resends.extra:g} pings, at least {resends.least * 1e3:g} ms"
     yield from _same("resend", f"after {wait}, at most {resends.most} times")
-    yield from (*_same("UDP", "8 B"), *_same("IPv4", "20 B"))
+    yield from (*_same("UDP", "8 B"), *_same(f"IPv{_IP}", f"{IP_HEADERS[_IP]} B"))
 
 
 def _quic_stack(quic: Quic) -> Iterator[StackLayer]:
@@ -172,7 +180,7 @@ def _quic_stack(quic: Quic) -> Iterator[StackLayer]:
     own = quic.congestion
     rated = f", {own.with_rate} if tunnel.rate is set" if own.with_rate else ""
     yield from _same("congestion control", f"{own.cc}{rated}, {own.first} packets at first")
-    yield from (*_same("UDP", "8 B"), *_same("IPv4", "20 B"))
+    yield from (*_same("UDP", "8 B"), *_same(f"IPv{_IP}", f"{IP_HEADERS[_IP]} B"))
 
 
 def _below(entry: RelayEntry) -> PacketEntry | None:
@@ -195,7 +203,9 @@ def _same(name: str, text: str) -> tuple[StackLayer]:
 
 
 def _transport(mss: int) -> tuple[StackLayer, ...]:
-    return *_same("TCP", f"32 B per segment of ≤ {mss} B"), *_same("IPv4", "20 B")
+    return *_same("TCP", f"32 B per segment of ≤ {mss} B"), *_same(
+        f"IPv{_IP}", f"{IP_HEADERS[_IP]} B"
+    )
 
 
 def _relay_bytes(entry: RelayEntry, size: int, is_up: bool) -> float:
@@ -216,14 +226,14 @@ def _relay_bytes(entry: RelayEntry, size: int, is_up: bool) -> float:
         return _kcp_bytes(entry.kcp, writes) / size
     if entry.rudp is not None:
         packets = sum(-(-write // entry.rudp.packets.data) for write in writes)
-        header = entry.rudp.packets.header + DATAGRAM_HEADERS
+        header = entry.rudp.packets.header + datagram_headers(_IP)
         return (sum(writes) + header * packets) / size
     if entry.quic is not None:
         header = entry.quic.overhead(is_up) + _QUIC_STREAM_HEADER
         data = entry.quic.full(is_up) - header
         apart = writes if entry.quic.writes.one_frame else [sum(writes)]
         packets = sum(-(-it // data) for it in apart)
-        return (sum(writes) + (header + DATAGRAM_HEADERS) * packets) / size
+        return (sum(writes) + (header + datagram_headers(_IP)) * packets) / size
     below = _below(entry)
     if below is not None:
         mss = _through(below, below.mode)
@@ -238,7 +248,8 @@ def _kcp_bytes(kcp: Kcp, writes: Sequence[int]) -> float:
     2017 delayed writes until the next clock tick, and writes shared segments.
     """
     writes = [sum(writes)] if kcp.session.generation == "2017" else writes
-    most, header = kcp.payload(kcp.fec), kcp.header(kcp.fec) + SEGMENT_HEADER
+    most = kcp.payload(kcp.fec)
+    header = datagram_headers(_IP) + kcp.header(kcp.fec) + SEGMENT_HEADER
     segments = [min(most, write - at) for write in writes for at in range(0, write, most)]
     data = sum(segments) + header * len(segments)
     if kcp.fec is None:
@@ -280,7 +291,7 @@ def _packets(entry: PacketEntry, mode: str | None = None) -> Overview:
 
 def _through(entry: PacketEntry, mode: str) -> int:
     """Return the payload (bytes) of a full segment through a tunnel."""
-    return entry.clamped_mss(_PATH_MTU, mode) + 40 - _HEADERS
+    return entry.clamped_mss(_PATH_MTU, mode) + plain_headers(_IP) - _HEADERS
 
 
 def _packet_layers(entry: PacketEntry, mode: str, mss: int) -> Iterator[StackLayer]:

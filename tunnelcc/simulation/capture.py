@@ -22,7 +22,7 @@ from tunnelcc.schema import kinds
 from tunnelcc.schema.units import UnitError
 from tunnelcc.simulation.spec_parts import Spec, spec_text
 
-_LARGEST_PACKET = 65535
+_LARGEST_PACKET = 65536  # IPv6 on a loopback
 _LIMIT = kinds.size(2**10, 2**50)
 _SNAP = kinds.whole(1, _LARGEST_PACKET)
 _SNAP_EXPECTED = f"headers, full, or a whole number of bytes from 1 to {_LARGEST_PACKET}"
@@ -52,10 +52,10 @@ class Capture:
     what became of them there. At a host, they are seen as they leave and as they arrive, also on
     its loopback and at its tunnels' devices. ``snap``: most bytes of a packet, ``"headers"`` or
     ``"full"``. ``limit``: most bytes of a file, as a number or such as ``"1GiB"``. ``qlog``: a
-    directory for logs of QUIC connections, two files each.
+    directory for logs of TCP and QUIC connections, two files each.
 
-    After the run, ``packets`` and ``bytes`` tell what the file has, and ``note`` why it ends before
-    the run does ("": it does not).
+    After the run, ``packets`` and ``bytes`` tell what the file has, and ``note`` why it, or a log,
+    ends before the run does ("": it does not).
 
         >>> capture = tc.Capture("run.pcapng")
         >>> path = tc.Path(rate="10Mbps", rtt="20ms")
@@ -80,6 +80,7 @@ class Capture:
             "qlog": "" if self.qlog is None else str(self.qlog),
             "program": f"tunnelcc {__version__}",
             "snap": self._snap_bytes(),
+            "ip": network.experiment.path.ip,
             "limit": self._parsed("--capture-limit", self.limit, _LIMIT),
             "places": [] if self.file is None else list(self._places(network)),
             "tunnels": [_tunnel(tunnel) for tunnel in network.tunnels],
@@ -88,7 +89,7 @@ class Capture:
     def text(self) -> str:
         """Return what was written, as one line."""
         written = [] if self.file is None else [f"{self.file}: {self.packets} packets"]
-        written += [] if self.qlog is None else [f"logs of QUIC in {self.qlog}"]
+        written += [] if self.qlog is None else [f"logs of connections in {self.qlog}"]
         return "; ".join([*written, *filter(None, [self.note])])
 
     @contextlib.contextmanager
@@ -107,10 +108,9 @@ class Capture:
             yield file
         finally:
             self.packets, self.bytes = file.packets, file.bytes
-            if file.error:
-                self.note = f"the capture ends early: {file.error}"
-            elif file.is_full:
-                self.note = "the capture ends early: its limit was reached"
+            why = file.error or ("its limit was reached" if file.is_full else "")
+            told = {"the capture": why, "a log": file.log_error}
+            self.note = "; ".join(f"{what} ends early: {it}" for what, it in told.items() if it)
 
     def _snap_bytes(self) -> int:
         named = {"headers": 0, "full": _LARGEST_PACKET}
@@ -149,19 +149,20 @@ def _tunnel(placed: ResolvedTunnel) -> Spec:
     from tunnelcc.catalog.stream import StreamEntry
 
     entry, tunnel = placed.tunnel.entry, placed.tunnel
+    inside = {"name": placed.name, "ip": tunnel.ip or placed.connection.path_ip}
     if isinstance(entry, DatagramEntry):
-        return {"name": placed.name, **_datagrams(entry, tunnel.mode)}
+        return {**inside, **_datagrams(entry, tunnel.mode)}
     if isinstance(entry, RelayEntry):
         if entry.carrier.protocol in _PROTOCOL_PORTS:
-            return {"name": placed.name, "port": _PROTOCOL_PORTS[entry.carrier.protocol]}
+            return {**inside, "port": _PROTOCOL_PORTS[entry.carrier.protocol]}
         names = [layer.layer for layer in entry.to_server]
         has_smux = entry.mux is not None and entry.mux.protocol.startswith("smux")
-        return {"name": placed.name, "port": _port(names), "has_smux": has_smux}
+        return {**inside, "port": _port(names), "has_smux": has_smux}
     assert isinstance(entry, StreamEntry)
     layers = entry.layers(tunnel.mode)
     names = [it.layer for it in layers] + [it.layer for it in entry.to_server]
     listed = [{"layer": it.layer, "header": _header(it), "is_plain": it.is_plain} for it in layers]
-    return {"name": placed.name, "port": _port(names), "layers": listed}
+    return {**inside, "port": _port(names), "layers": listed}
 
 
 def _datagrams(entry: Any, mode: str | None) -> Spec:
@@ -175,7 +176,7 @@ def _datagrams(entry: Any, mode: str | None) -> Spec:
         "layers": [
             {"layer": it.layer, "header": _header(it), "is_plain": it.is_plain and not has_fec}
             for it in layers
-            if it.layer not in ("udp", "ipv4")
+            if it.layer not in ("udp", "ip")
         ],
     }
 

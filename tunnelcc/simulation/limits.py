@@ -6,7 +6,6 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from tunnelcc.config import Tcp
 from tunnelcc.config.resolved import ResolvedNetwork
 from tunnelcc.config.topology import ResolvedLink
 from tunnelcc.errors import ConfigError, Problem
@@ -45,22 +44,27 @@ def window_memory(network: ResolvedNetwork) -> float:
     tcp, flows = network.experiment.tcp, len(network.flows)
     windows = flows * max(it.receive_window for it in network.connections)
     rtt = max(it.rtt for it in network.connections)
+    ip = network.experiment.path.ip
     holds = sum(
-        _holds(link, max(rtt, link.path.rtt), tcp) for link in network.topology.links.values()
+        _holds(link, max(rtt, link.path.rtt), tcp.packet_bytes(ip, link.path.mtu))
+        for link in network.topology.links.values()
     )
     # Slow start sends up to twice what the links hold, and what it lost stays on the scoreboard.
     held = 4 * holds + flows * 64 * tcp.mss
     return min(windows, held) / tcp.mss * _BYTES_PER_SEGMENT * _legs(network)
 
 
-def _holds(link: ResolvedLink, rtt: float, tcp: Tcp) -> float:
-    """Return the bytes that are in flight on a link or in its queues, in both directions."""
+def _holds(link: ResolvedLink, rtt: float, packet: int) -> float:
+    """Return the bytes that are in flight on a link or in its queues, in both directions.
+
+    ``packet``: IP bytes of a full segment there.
+    """
     total = 0.0
     for is_reverse in (False, True):
         direction = link.direction(is_reverse)
         if direction.rate is not None:
             room = link.buffer_bytes(is_reverse) or 0
-            room += (direction.buffer.packets or 0) * (tcp.mss + tcp.header_bytes)
+            room += (direction.buffer.packets or 0) * packet
             total += direction.rate * rtt / 8 + room
     return total
 

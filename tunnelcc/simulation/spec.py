@@ -16,7 +16,7 @@ from tunnelcc.config import Experiment, Hosts
 from tunnelcc.config.connection import Connection
 from tunnelcc.config.draws import uniform
 from tunnelcc.config.resolved import ResolvedNetwork, ResolvedTunnel, resolve
-from tunnelcc.config.topology import Route, Step
+from tunnelcc.config.topology import ResolvedLink, Route, Step
 from tunnelcc.hosts.kernels import kernels
 from tunnelcc.simulation.spec_links import link
 from tunnelcc.simulation.spec_parts import (
@@ -69,7 +69,7 @@ class _Builder:
         cross_traffic = [self._cross_traffic(i) for i in range(len(experiment.cross_traffic))]
         lists = {
             "hosts": [self._host(name, host) for name, host in self.network.hosts.items()],
-            "links": [link(experiment.tcp, it) for it in topology.links.values()],
+            "links": [self._link(it) for it in topology.links.values()],
             "routes": list(map(self._route, self.routes)),
             "tcp": self.tcp,
             "quic": self.quic,
@@ -87,6 +87,10 @@ class _Builder:
             "tcp_reserve": kernels()[host.kernel].tcp_reserve,
             "switch_cost": round(self._switch_cost(name, host)),
         }
+
+    def _link(self, resolved: ResolvedLink) -> Spec:
+        tcp, path = self.experiment.tcp, self.experiment.path
+        return link(tcp.packet_bytes(path.ip, resolved.path.mtu), resolved)
 
     def _switch_cost(self, name: str, host: Hosts) -> float:
         entries = [it.tunnel.entry for it in self.network.tunnels if name in it.hosts]
@@ -202,7 +206,7 @@ class _Builder:
 def _flow_tcp(connection: Connection) -> dict[str, Spec]:
     """The TCP settings of a flow's connections."""
     if connection.tunnel is None:
-        return {"tcp": path_tcp(connection, connection.mss)}
+        return {"tcp": path_tcp(connection, connection.mss, connection.path_ip)}
     from tunnelcc.simulation.spec_tunnels import flow_tcp  # as in _Builder._tunnel()
 
     return flow_tcp(connection.tunnel.entry, connection)

@@ -3,28 +3,28 @@
 
 from __future__ import annotations
 
-from tunnelcc.config import LinkDirection, Tcp
+from tunnelcc.config import LinkDirection
 from tunnelcc.config.queue import DropTail, Red
 from tunnelcc.config.topology import ResolvedLink
 from tunnelcc.simulation.spec_parts import Spec, nanoseconds, same
 
 
-def link(tcp: Tcp, link: ResolvedLink) -> Spec:
-    """Both directions of a link."""
+def link(packet: int, link: ResolvedLink) -> Spec:
+    """Both directions of a link. ``packet``: IP bytes of a full segment there."""
     return {
-        "forward": _direction(tcp, link, is_reverse=False),
-        "reverse": _direction(tcp, link, is_reverse=True),
+        "forward": _direction(packet, link, is_reverse=False),
+        "reverse": _direction(packet, link, is_reverse=True),
     }
 
 
-def _direction(tcp: Tcp, link: ResolvedLink, is_reverse: bool) -> Spec:
+def _direction(packet: int, link: ResolvedLink, is_reverse: bool) -> Spec:
     direction = link.direction(is_reverse)
     return (
         same(direction, "LinkSpec")
         | _room(link, is_reverse)
         | _rates(direction)
         | {
-            "queue": _queue(tcp, link, direction),
+            "queue": _queue(packet, link, direction),
             "gilbert_elliott": direction.gilbert_elliott
             and same(direction.gilbert_elliott, "GilbertElliottSpec"),
             "policer": direction.policer and same(direction.policer, "PolicerSpec"),
@@ -49,9 +49,9 @@ def _rates(path: LinkDirection) -> Spec:
     }
 
 
-def _queue(tcp: Tcp, link: ResolvedLink, direction: LinkDirection) -> Spec:
+def _queue(packet: int, link: ResolvedLink, direction: LinkDirection) -> Spec:
     queue, rate, threshold = direction.queue, direction.rate or 0.0, direction.ecn_threshold
-    packet, queue_bytes = tcp.mss + tcp.header_bytes, link.path.queue_bytes
+    queue_bytes = link.path.queue_bytes
     spec: Spec = {"kind": queue.name}
     if isinstance(queue, DropTail):
         marks = queue_bytes(threshold, rate, packet) if threshold else 0

@@ -18,7 +18,7 @@ from tunnelcc.simulation.spec_tcp import own_socket, path_tcp
 
 def flow_tcp(entry: PacketEntry, connection: Connection) -> dict[str, Spec]:
     """The TCP settings of a flow in the tunnel, whose device does not merge segments."""
-    return {"tcp": path_tcp(connection, connection.mss) | {"gro": 0}}
+    return {"tcp": path_tcp(connection, connection.mss, connection.versions.inner) | {"gro": 0}}
 
 
 def datagram_tunnel(entry: DatagramEntry, connection: Connection, hops: Sequence[Spec]) -> Spec:
@@ -44,7 +44,7 @@ def datagram_tunnel(entry: DatagramEntry, connection: Connection, hops: Sequence
 def stream_tunnel(entry: StreamEntry, connection: Connection, hops: Sequence[Spec]) -> Spec:
     """A tunnel that carries packets in a TCP connection."""
     assert connection.tunnel is not None
-    carrier_tcp = path_tcp(connection, connection.path_mss)
+    carrier_tcp = path_tcp(connection, connection.path_mss, connection.path_ip)
     carrier_tcp |= own_socket(entry.carrier, connection.tunnel)
     return {
         "kind": "stream",
@@ -93,8 +93,9 @@ def _tunnel_end(connection: Connection, entry: PacketEntry) -> Spec:
 def _surroundings(connection: Connection, entry: PacketEntry) -> Surroundings:
     """Return what the layers of the tunnel ``entry`` need to know."""
     path_mtu, tunnel = connection.mtu, connection.tunnel
-    mtu = entry.mtu(path_mtu, tunnel.mtu if tunnel else None)
-    return Surroundings(mtu, path_mtu, connection.sharers[0].payload)
+    versions = connection.versions
+    mtu = entry.mtu(path_mtu, tunnel.mtu if tunnel else None, versions)
+    return Surroundings(mtu, path_mtu, connection.sharers[0].payload, versions)
 
 
 def _cost(connection: Connection, entry: PacketEntry, encapsulates: bool) -> Spec:
@@ -108,7 +109,8 @@ def _packet_cost(connection: Connection, entry: PacketEntry, encapsulates: bool)
     The cost is in ns per packet and per inner IP byte. Compression has the ratio of full packets.
     """
     assert connection.tunnel is not None
-    mode, full = connection.tunnel.mode, connection.mss + connection.tcp.header_bytes
+    mode = connection.tunnel.mode
+    full = connection.mss + connection.tcp.header_bytes(connection.versions.inner)
     profile = costs.load(connection.hosts.profile or costs.REFERENCE)
     cost = costs.of(
         profile,

@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from tunnelcc.catalog.kcp import DATAGRAM_HEADERS
 from tunnelcc.catalog.quic import ChromiumBbr, Quic, transport
+from tunnelcc.catalog.values import datagram_headers
 from tunnelcc.config.connection import Connection
 from tunnelcc.simulation.spec_parts import Spec, congestion, handshake, same
 
@@ -13,7 +13,7 @@ def flow_quic(connection: Connection) -> tuple[Spec, Spec]:
     """Settings of a flow's connection, and its congestion control."""
     quic, cc = transport(), connection.flow.cc
     parameters = quic.parameters_of(cc.name) | cc.parameters
-    settings = quic_connection(quic, connection.inner_mtu)
+    settings = quic_connection(quic, connection.inner_mtu, connection.versions.inner)
     return settings, congestion(cc) | {"parameters": parameters}
 
 
@@ -23,15 +23,19 @@ _CONNECTION_PER_STREAM = 1.5
 
 
 def quic_connection(
-    quic: Quic, mtu: int, stream_window: int | None = None, connection_window: int | None = None
+    quic: Quic,
+    mtu: int,
+    ip: int,
+    stream_window: int | None = None,
+    connection_window: int | None = None,
 ) -> Spec:
-    """Settings of a connection whose hosts send IP packets of at most ``mtu`` bytes.
+    """Settings of a connection whose hosts send packets of at most ``mtu`` bytes, of IP ``ip``.
 
     ``stream_window``, ``connection_window``: bytes, in place of the program's.
     """
     overhead = {"client": quic.overhead(is_up=True), "server": quic.overhead(is_up=False)}
     first = {"client": quic.packets.first_to_server, "server": quic.packets.first_to_client}
-    packets = {"header": DATAGRAM_HEADERS, "mtu": mtu, "overhead": overhead, "first": first}
+    packets = {"header": datagram_headers(ip), "mtu": mtu, "overhead": overhead, "first": first}
     connection = same(quic.connection, "QuicFlowSpec")
     if stream_window is not None and connection["most"]:
         least = round(_CONNECTION_PER_STREAM * stream_window)

@@ -7,10 +7,10 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from tunnelcc.catalog.kcp import DATAGRAM_HEADERS, Kcp, SessionFec
+from tunnelcc.catalog.kcp import Kcp, SessionFec
 from tunnelcc.catalog.relay import MESSAGE_CALLS, WRITE_CALLS, Cost, Mux, RelayEntry, Windows
 from tunnelcc.catalog.rudp import Rudp
-from tunnelcc.catalog.values import parity_counts
+from tunnelcc.catalog.values import datagram_headers, parity_counts
 from tunnelcc.config import Tunnel
 from tunnelcc.config.connection import Connection
 from tunnelcc.config.tunnel import KcpKeys
@@ -37,7 +37,8 @@ def flow_tcp(entry: RelayEntry, connection: Connection) -> dict[str, Spec]:
     if connection.direction == "down":
         near, far = far, near
     return {
-        "tcp": path_tcp(connection, connection.mss) | own_socket(entry.carrier, connection.tunnel),
+        "tcp": path_tcp(connection, connection.mss, connection.versions.inner)
+        | own_socket(entry.carrier, connection.tunnel),
         "app_tcp": loopback_tcp(connection, link, near),
         "target_tcp": loopback_tcp(connection, link, far),
     }
@@ -60,11 +61,15 @@ def relay_tunnel(entry: RelayEntry, connection: Connection, hops: Sequence[Spec]
         },
         "loopback_rtt": nanoseconds(entry.loopback.link.rtt),
         "mux": entry.mux and _mux(entry.mux, tunnel),
-        "kcp": entry.kcp and _kcp(tunnel, entry.kcp),
-        "rudp": entry.rudp and tunnel.rate and _rudp(tunnel.rate, entry.rudp),
+        "kcp": entry.kcp and _kcp(tunnel, entry.kcp, connection.path_ip),
+        "rudp": entry.rudp and tunnel.rate and _rudp(tunnel.rate, entry.rudp, connection.path_ip),
         "quic": entry.quic
         and quic_connection(
-            entry.quic, connection.mtu, tunnel.stream_window, tunnel.connection_window
+            entry.quic,
+            connection.mtu,
+            connection.path_ip,
+            tunnel.stream_window,
+            tunnel.connection_window,
         ),
         "hops": hops,
     }
@@ -76,7 +81,7 @@ def _relay_calls(profile: str) -> _RelayCalls:
     return _RelayCalls(costs.of(host, MESSAGE_CALLS).per_call, costs.of(host, WRITE_CALLS).per_call)
 
 
-def _kcp(tunnel: Tunnel, kcp: Kcp) -> Spec:
+def _kcp(tunnel: Tunnel, kcp: Kcp, ip: int) -> Spec:
     keys = tunnel.kcp or KcpKeys()
     given = {key: getattr(keys, key) for key in KcpKeys.model_fields}
     changes = {key: value for key, value in given.items() if value is not None}
@@ -92,7 +97,7 @@ def _kcp(tunnel: Tunnel, kcp: Kcp) -> Spec:
         **same(kcp.session, "KcpSpec"),
         **same(mode, "KcpSpec"),
         "room": kcp.room(fec),
-        "header": kcp.header(fec),
+        "header": datagram_headers(ip) + kcp.header(fec),
         "send_window": windows("send"),
         "receive_window": windows("receive"),
         "fec": fec and _session_fec(fec),
@@ -104,22 +109,22 @@ def _session_fec(fec: SessionFec) -> Spec:
     return same(fec, "FecSpec") | {"data": len(parity), "parity": parity}
 
 
-def _rudp(rate: float, rudp: Rudp) -> Spec:
+def _rudp(rate: float, rudp: Rudp, ip: int) -> Spec:
     return {
         **same(rudp.pacing, "RudpSpec"),
         **same(rudp.threads, "RudpSpec"),
-        "packets": _ip_bytes(same(rudp.packets, "RudpPacketsSpec"), "header", "close"),
-        "acks": _ip_bytes(same(rudp.acks, "RudpAcksSpec"), "header"),
+        "packets": _ip_bytes(same(rudp.packets, "RudpPacketsSpec"), ip, "header", "close"),
+        "acks": _ip_bytes(same(rudp.acks, "RudpAcksSpec"), ip, "header"),
         "rate": {"client": rate / 8, "server": rudp.server_rate(rate) / 8},
         "first_rate": {"client": 0.0, "server": rudp.pacing.first / 8},
         "resends": same(rudp.resends, "RudpResendsSpec"),
-        "pings": _ip_bytes(same(rudp.pings, "RudpPingsSpec"), "bytes", "reply"),
+        "pings": _ip_bytes(same(rudp.pings, "RudpPingsSpec"), ip, "bytes", "reply"),
     }
 
 
-def _ip_bytes(spec: Spec, *sizes: str) -> Spec:
+def _ip_bytes(spec: Spec, ip: int, *sizes: str) -> Spec:
     """Return ``spec`` with ``sizes`` that include the headers of UDP and IP."""
-    return spec | {name: spec[name] + DATAGRAM_HEADERS for name in sizes}
+    return spec | {name: spec[name] + datagram_headers(ip) for name in sizes}
 
 
 def _mux(mux: Mux, tunnel: Tunnel) -> Spec:
@@ -186,13 +191,13 @@ def _relay_work(
 ) -> Spec:
     """What one relay spends on a message; full messages take the measured time.
 
-    Streams measured the CPU time per IP byte, with so many ``writes`` per message. The reference
-    profile gives the part of its system calls (``then``): it counts per message and call, with the
-    costs of the hosts' profile (``now``). The rest counts per byte.
+    Streams measured the CPU time per byte of IPv4, with so many ``writes`` per message. The
+    reference profile gives the part of its system calls (``then``): it counts per message and
+    call, with the costs of the hosts' profile (``now``). The rest counts per byte.
     """
     streams, tcp = sum(flow.count for flow in connection.sharers), connection.tcp
     per_ip_byte = _interpolate(streams, cost.streams, values)
-    measured = per_ip_byte * sum(writes) * (tcp.mss + tcp.header_bytes) / tcp.mss
+    measured = per_ip_byte * sum(writes) * (tcp.mss + tcp.header_bytes(4)) / tcp.mss
     known = then.per_message + then.per_write * (len(writes) - 1)
     share = min(1.0, measured / known)
     return {

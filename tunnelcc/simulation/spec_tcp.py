@@ -18,11 +18,14 @@ if TYPE_CHECKING:
 _INITIAL_TCP_RMEM = 131072
 
 
-def path_tcp(connection: Connection, mss: int) -> Spec:
-    """Settings of a connection across the path with segments of ``mss`` bytes of payload."""
+def path_tcp(connection: Connection, mss: int, ip: int) -> Spec:
+    """Settings of a connection across the path with segments of ``mss`` bytes of payload.
+
+    ``ip``: the version of IP of its packets.
+    """
     sender, receiver = connection.sending, connection.receiving
     kernel = kernels()[receiver.kernel]
-    spec = _tcp(connection)
+    spec = _tcp(connection, ip)
     spec |= {
         "mss": mss,
         "send_buffer": sender.send_buffer,
@@ -41,13 +44,13 @@ def path_tcp(connection: Connection, mss: int) -> Spec:
 
 def loopback_tcp(connection: Connection, link: relay.LoopbackLink, sockets: relay.Sockets) -> Spec:
     """Settings of a connection between an application and the relay on its host."""
+    ip = connection.loopback_ip
+    mss = link.mss_of(ip)
     return {
-        **_tcp(connection),
-        **same(link, "TcpSpec"),
+        **_tcp(connection, ip),
+        "mss": mss,
         **same(sockets, "TcpSpec"),
-        "send_buffer_per_segment": _send_buffer_per_segment(
-            connection.tcp, link.mss, connection.hosts
-        ),
+        "send_buffer_per_segment": _send_buffer_per_segment(connection.tcp, mss, connection.hosts),
     }
 
 
@@ -60,7 +63,7 @@ def own_socket(carrier: relay.Carrier | stream.StreamCarrier, tunnel: Tunnel) ->
     return spec
 
 
-def _tcp(connection: Connection) -> Spec:
+def _tcp(connection: Connection, ip: int) -> Spec:
     """Settings that the path and loopbacks share, and the end that each setting belongs to."""
     tcp = connection.tcp
     sender, receiver = (
@@ -68,8 +71,8 @@ def _tcp(connection: Connection) -> Spec:
     )
     client = kernels()[connection.client.kernel]
     return same(tcp, "TcpSpec") | {
-        "header_bytes": tcp.header_bytes,
-        "syn_bytes": tcp.syn_bytes,
+        "header_bytes": tcp.header_bytes(ip),
+        "syn_bytes": tcp.syn_bytes(ip),
         "server_nodelay": True,
         "receive_growth": receiver.receive_growth,
         "tso_rtt_step": nanoseconds(sender.tso_rtt_step),

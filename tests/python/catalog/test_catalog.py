@@ -164,7 +164,7 @@ def test_a_layer_of_packets_wraps_a_stream_in_frames(layer, parameters):
 
 WSS = (catalog.DIRECTORY / "gost-relay-wss.toml").read_text()
 ETHUDP = (catalog.DIRECTORY / "ethudp.toml").read_text()
-PLAIN = 'layers = ["ethernet", "udp", "ipv4"]'
+PLAIN = 'layers = ["ethernet", "udp", "ip"]'
 
 
 @pytest.mark.parametrize(
@@ -177,19 +177,19 @@ PLAIN = 'layers = ["ethernet", "udp", "ipv4"]'
         (WSS, "overhead = 22\n", "", "to_server.1.overhead"),
         (ETHUDP, "mtu = 1500", "mtu = 15000", "device.mtu"),
         (WSS, "bytes = 32768", "bytes = 2147483647", "copy_buffer.bytes"),
-        (ETHUDP, PLAIN, 'layers = ["lz4", "lz4", "udp", "ipv4"]', "modes.plain.layers.1"),
-        (ETHUDP, PLAIN, 'layers = ["ipv4", "lz4"]', "modes.plain.layers.1"),
-        (ETHUDP, PLAIN, 'layers = ["ipv4", "udp"]', "modes.plain.layers.1"),
+        (ETHUDP, PLAIN, 'layers = ["lz4", "lz4", "udp", "ip"]', "modes.plain.layers.1"),
+        (ETHUDP, PLAIN, 'layers = ["ip", "lz4"]', "modes.plain.layers.1"),
+        (ETHUDP, PLAIN, 'layers = ["ip", "udp"]', "modes.plain.layers.1"),
         (
             ETHUDP,
             PLAIN,
-            'layers = ["ethernet", { layer = "cbc" }, "lz4", "udp", "ipv4"]',
+            'layers = ["ethernet", { layer = "cbc" }, "lz4", "udp", "ip"]',
             "modes.plain.layers.2",
         ),
-        (ETHUDP, PLAIN, 'layers = ["wireguard", "lzo", "udp", "ipv4"]', "modes.plain.layers.1"),
+        (ETHUDP, PLAIN, 'layers = ["wireguard", "lzo", "udp", "ip"]', "modes.plain.layers.1"),
         (ETHUDP, '["tun-read", "udp-send"]', "[[]]", "cpu.encapsulate"),
         (
-            ETHUDP.replace(PLAIN, 'layers = [{ layer = "header", bytes = 2000 }, "udp", "ipv4"]'),
+            ETHUDP.replace(PLAIN, 'layers = [{ layer = "header", bytes = 2000 }, "udp", "ip"]'),
             "[socket]",
             '[clamp]\nfit = 576\nlabel = "inferred"\nsource = "a test"\n\n[socket]',
             "clamp",
@@ -212,21 +212,21 @@ STREAM = (catalog.DIRECTORY / "vtun.toml").read_text()
 @pytest.mark.parametrize(
     ("text", "layers", "key", "expected"),
     [
-        (DATAGRAM, [], "layers = []", "a last layer that is a network's: ipv4"),
-        (DATAGRAM, ["lz4"], "layers = ['lz4']", "a last layer that is a network's: ipv4"),
+        (DATAGRAM, [], "layers = []", "a last layer that is a network's: ip"),
+        (DATAGRAM, ["lz4"], "layers = ['lz4']", "a last layer that is a network's: ip"),
         (DATAGRAM, ["wireguard", "udp"], "layers.1 = 'udp'", "directly before the last layer"),
         (
             DATAGRAM,
-            ["udp", "wireguard", "ipv4"],
+            ["udp", "wireguard", "ip"],
             "layers.0 = 'udp'",
             "directly before the last layer",
         ),
-        (DATAGRAM, ["udp", "udp", "ipv4"], "layers.0 = 'udp'", "directly before the last layer"),
-        (DATAGRAM, ["gost-datagram", "udp", "ipv4"], "layers.0 = 'gost-datagram'", "wireguard"),
-        (DATAGRAM, ["ssh-tun", "udp", "ipv4"], "layers.0 = 'ssh-tun'", "wireguard"),
-        (DATAGRAM, ["tinc-tcp", "udp", "ipv4"], "layers.0 = 'tinc-tcp'", "wireguard"),
-        (STREAM, ["vtun", "udp", "ipv4"], "layers.1 = 'udp'", "a layer of a stream tunnel: "),
-        (STREAM, ["vtun", "ipv4"], "layers.1 = 'ipv4'", "a layer of a stream tunnel: "),
+        (DATAGRAM, ["udp", "udp", "ip"], "layers.0 = 'udp'", "directly before the last layer"),
+        (DATAGRAM, ["gost-datagram", "udp", "ip"], "layers.0 = 'gost-datagram'", "wireguard"),
+        (DATAGRAM, ["ssh-tun", "udp", "ip"], "layers.0 = 'ssh-tun'", "wireguard"),
+        (DATAGRAM, ["tinc-tcp", "udp", "ip"], "layers.0 = 'tinc-tcp'", "wireguard"),
+        (STREAM, ["vtun", "udp", "ip"], "layers.1 = 'udp'", "a layer of a stream tunnel: "),
+        (STREAM, ["vtun", "ip"], "layers.1 = 'ip'", "a layer of a stream tunnel: "),
         (STREAM, ["esp"], "layers.0 = 'esp'", "a layer of a stream tunnel: "),
         (STREAM, ["wireguard"], "layers.0 = 'wireguard'", "a layer of a stream tunnel: "),
         (STREAM, ["vxlan"], "layers.0 = 'vxlan'", "a layer of a stream tunnel: "),
@@ -247,7 +247,7 @@ def test_layers_of_another_kind_of_tunnel_are_refused(tmp_path, text, layers, ke
 def test_stacks_of_any_layers_are_refused_or_run(tmp_path, name):
     # Every stack of one or two layers around a packet, as far as it is accepted, carries a flow.
     kind = catalog.load(name).kind
-    ending = ["udp", "ipv4"] if kind == "datagram" else []
+    ending = ["udp", "ip"] if kind == "datagram" else []
     parameters = {
         "aead": 'cipher = "aes-256-gcm"', "ethudp-fragments": "mtu = 1500", "header": "bytes = 2",
         "hmac": 'digest = "sha1", bytes = 10',

@@ -17,6 +17,7 @@ from tunnelcc.calibrate import compressors
 from tunnelcc.catalog.datagram import DatagramEntry
 from tunnelcc.catalog.layers import Surroundings, wrap
 from tunnelcc.catalog.packets import PacketEntry
+from tunnelcc.catalog.values import IpVersions
 from tunnelcc.config.resolved import resolve
 from tunnelcc.simulation import spec
 
@@ -249,6 +250,63 @@ def test_segments_are_clamped_as_the_programs_do(name, mode, mss):
     assert catalog.load(name).clamped_mss(PATH_MTU, mode) == mss
 
 
+V4, V6_OUTSIDE, V6_INSIDE, V6 = (
+    IpVersions(inner, outer) for inner, outer in ((4, 4), (4, 6), (6, 4), (6, 6))
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "outside", "inside", "both"),
+    [
+        # mssfix counts the headers of IPv6, outside and inside.
+        ("openvpn-udp", 1380, 1380, 1360),
+        ("openvpn-2.6-tcp", 1366, 1366, 1346),
+        ("tinc", 1397 - 16, 1377, 1377 - 16),  # AES's blocks
+        ("ipsec-esp", 1406 - 20, 1386, 1386 - 20),
+        ("wireguard", 1380, 1360, 1360),  # whose device has room for IPv6
+        ("vxlan", 1390, 1390, 1370),
+        ("vtun", 1410, 1390, 1390),
+        ("tinyfecvpn", 1200, 1440, 1440),  # do_mssfix() knows IPv4 only
+        ("udpspeeder", 1200, 1180, 1180),
+    ],
+)
+def test_segments_follow_the_versions_of_ip(name, outside, inside, both):
+    entry = catalog.load(name)
+    mss = [entry.clamped_mss(PATH_MTU, versions=it) for it in (V6_OUTSIDE, V6_INSIDE, V6)]
+    assert mss == [outside, inside, both]
+
+
+@pytest.mark.parametrize(
+    "name", [it for it in catalog.names() if not catalog.load(it).HAS_CARRIERS]
+)
+def test_a_datagram_has_20_bytes_more_over_ipv6(name):
+    entry = catalog.load(name)
+    for mode in entry.modes:
+        for inner in (100, 600, 1200):
+            (over_4,), (over_6,) = (
+                entry.outer(inner, 9000, mode, versions=it) for it in (V4, V6_OUTSIDE)
+            )
+            assert over_6 == over_4 + 20, (mode, inner)
+
+
+def test_fragments_of_ipv6_have_a_header_of_their_own():
+    # RFC 8200, section 4.5: 40 + 8 in each, and all but the last a multiple of 8 of what is inside.
+    inside = 1500 + 14 + 8  # Ethernet, UDP
+    first, last = catalog.load("ethudp").outer(1500, 1500, versions=V6_OUTSIDE)
+    assert first == 48 + 1448
+    assert last == 48 + inside - 1448
+    assert catalog.load("ethudp").outer(1460 - 22, 1500, versions=V6_OUTSIDE) == [1500]
+
+
+def test_headers_of_ipv6_do_not_compress():
+    entry = catalog.load("vtun-udp")
+    inside, around = (
+        entry.outer(size, 1500, "lzo-999", payload="text", versions=it)
+        for size, it in ((1000, V4), (1020, V6_INSIDE))
+    )
+    assert around == [inside[0] + 20]
+
+
 @pytest.mark.parametrize("path_mtu", [1300, 1400, 9000])
 @pytest.mark.parametrize("name", ["tinc", "ipsec-esp"])
 def test_tunnels_that_follow_the_path_fit_it(name, path_mtu):
@@ -273,8 +331,8 @@ def test_devices_of_a_fixed_mtu_do_not(name, inner):
 
 
 def test_a_path_too_narrow_for_a_tunnel_is_told(tmp_path):
-    wide = '[{ layer = "header", bytes = 500 }, "ipv4"]'
-    tunnel = edited_entry(tmp_path, "ipsec-esp", '["esp", "ipv4"]', wide)
+    wide = '[{ layer = "header", bytes = 500 }, "ip"]'
+    tunnel = edited_entry(tmp_path, "ipsec-esp", '["esp", "ip"]', wide)
     with pytest.raises(tc.ConfigError, match=r"tunnel\.clamp = 576.*MSS of 128"):
         tc.Experiment(tunnel=tunnel, path={"mtu": 576})
 

@@ -138,6 +138,37 @@ def test_relays_are_not_beside_a_chain(refusal):
             "tunnel.chain.0.name = 'x': expected one of the keys host, rate, rtt, loss, buffer, cc "
             "(unknown key)",
         ),
+        ({"path": {"ip": 5}}, "path.ip = 5: expected one of 4, 6"),
+        ({"path": {"ip": "IPv6"}}, "path.ip = 'IPv6': expected one of 4, 6"),
+        (
+            {"path": {"ip": 6, "mtu": 1000}},
+            "path.mtu = 1000: expected at least 1280 if path.ip is 6",
+        ),
+        (
+            {"path": {"ip": 6}, "network": {"links": {"a": {"between": ["x", "y"], "mtu": 600}}}},
+            "network.links.a.mtu = 600: expected at least 1280 if path.ip is 6",
+        ),
+        (
+            {"path": {"ip": 6}, "cross_traffic": {"rate": "1Mbps", "packet": 40}},
+            "cross_traffic.0.packet = 40: expected at least 48 if path.ip is 6",
+        ),
+        (
+            {"tunnel": {"name": "wireguard", "ip": 6, "mtu": 1200}},
+            "tunnel.mtu = 1200: expected at least 1280 if tunnel.ip is 6",
+        ),
+        (
+            {"tunnel": {"name": "ipsec-esp", "ip": 6}, "path": {"mtu": 1000}},
+            "tunnel.mtu = 1000: expected at least 1280 if tunnel.ip is 6",
+        ),
+        (
+            {
+                "tunnel": {
+                    "name": "gost-relay-ws",
+                    "under": {"name": "wireguard", "ip": 6, "mtu": 1200},
+                }
+            },
+            "tunnel.under.mtu = 1200: expected at least 1280 if tunnel.under.ip is 6",
+        ),
     ],
 )
 def test_messages_say_what_is_wrong(table, message, refusal):
@@ -359,9 +390,10 @@ def test_values_have_keys():
 
 
 def test_the_segment_size_follows_timestamps():
-    assert (tc.Tcp().mss, tc.Tcp().header_bytes, tc.Tcp().syn_bytes) == (1448, 52, 60)
+    assert (tc.Tcp().mss, tc.Tcp().header_bytes(4), tc.Tcp().syn_bytes(4)) == (1448, 52, 60)
+    assert (tc.Tcp().header_bytes(6), tc.Tcp().syn_bytes(6)) == (72, 80)
     without = tc.Tcp(timestamps=False)
-    assert (without.mss, without.header_bytes, without.syn_bytes) == (1460, 40, 52)
+    assert (without.mss, without.header_bytes(4), without.syn_bytes(4)) == (1460, 40, 52)
     assert tc.Tcp(timestamps=False, mss=536).mss == 536
 
 
@@ -648,5 +680,5 @@ def test_jumbo_frames_need_a_larger_segment_too():
     alone = tc.Experiment.parse({"path": {"mtu": 9000}})
     assert resolve(alone).first.path_mss == 1448
     both = tc.Experiment.parse({"path": {"mtu": 9000}, "tcp": {"mss": 8948}})
-    assert resolve(both).first.path_mss + both.tcp.header_bytes == 9000
+    assert resolve(both).first.path_mss + both.tcp.header_bytes(4) == 9000
     assert "also set tcp.mss to 8948" in tc.Path.model_fields["mtu"].description

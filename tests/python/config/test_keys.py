@@ -89,6 +89,7 @@ BAD_VALUES = {
     "path.reverse_buffer": NOT_A_BUFFER,
     "path.reverse_loss": NOT_A_PROBABILITY,
     "path.ecn_threshold": NOT_A_BUFFER,
+    "path.ip": [0, 5, 46, "4", "IPv6", 4.0, True],
     "path.mtu": [575, 65536, "1500", 1400.5, True],
     "path.framing": ["ethernets", "IP", 5, ""],
     "path.loss_pattern": ["burst", 1],
@@ -142,6 +143,7 @@ BAD_VALUES = {
     "tunnel.nodelay": NOT_A_SWITCH,
     "tunnel.copy_buffer": [*NOT_A_SIZE, 0, "17MiB"],
     "tunnel.mode": ["aes", "", 5, "two\nlines"],
+    "tunnel.ip": [0, 5, 46, "4", "IPv6", 4.0, True],
     "tunnel.mtu": [575, 65536, "1500B", 1400.5, True],
     "tunnel.mss": [127, 65536, "1448", 1400.5],
     "tunnel.queue": [0, -1, 2**21, "500p"],
@@ -158,6 +160,7 @@ BAD_VALUES = {
     "tunnel.fec_timeout": [*NOT_A_TIME, "0s", "2h", "31s"],
     "tunnel.under.name": ["gost", "gost-relay-ws", "ssh-tun", 5, "nofile.toml", ""],
     "tunnel.under.mode": ["aes", "", 5, "two\nlines"],
+    "tunnel.under.ip": [0, 5, 46, "4", "IPv6", 4.0, True],
     "tunnel.under.mtu": [575, 65536, "1500B", 1400.5, True],
     "tunnel.under.mss": [127, 65536, "1448", 1400.5],
     "tunnel.under.queue": [0, -1, 2**21, "500p"],
@@ -220,7 +223,8 @@ for _key in [key for key in BAD_VALUES if key.startswith("tunnel.")]:
     ]
 _LINKS = ("network.links.NAME.", "network.access.")
 for _group in _LINKS:
-    for _key in [key for key in BAD_VALUES if key.startswith("path.")]:
+    # path.ip is of all links.
+    for _key in [key for key in BAD_VALUES if key.startswith("path.") and key != "path.ip"]:
         BAD_VALUES[_key.replace("path.", _group, 1)] = [
             value for value in BAD_VALUES[_key] if value not in (*_TOO_SMALL, "0ms")
         ]

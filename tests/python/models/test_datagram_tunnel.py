@@ -12,7 +12,7 @@ PATH = {"rate": "50Mbps", "rtt": "20ms"}
 WHOLE = {"name": "ethudp", "mtu": 1458}  # outer packets of exactly 1500 bytes
 SPLIT = {"name": "ethudp", "mtu": 1500}
 
-PLAIN = 'layers = ["ethernet", "udp", "ipv4"]'
+PLAIN = 'layers = ["ethernet", "udp", "ip"]'
 
 
 def _run(tunnel, **changes):
@@ -187,7 +187,7 @@ def test_marks_stay_outside_a_program():
 
 def test_a_tunnel_of_ones_own_needs_no_code(tmp_path):
     layers = '[{ layer = "header", bytes = 6 }, { layer = "hmac", digest = "sha256", bytes = 16 }, '
-    file = edited_entry(tmp_path, "ethudp", PLAIN, f'layers = {layers}"udp", "ipv4"]')
+    file = edited_entry(tmp_path, "ethudp", PLAIN, f'layers = {layers}"udp", "ip"]')
     result = _run({"name": file, "mtu": 1400})
     way, leg = result.tunnels[0].forward, result.legs[0][0]
     assert way.outer_bytes == leg.wire_bytes + (6 + 16 + 28) * way.packets

@@ -47,7 +47,7 @@ label = "inferred"
 source = "a test"
 [modes.test]
 summary = "a test"
-layers = [{fec} "udp", "ipv4"]
+layers = [{fec} "udp", "ip"]
 label = "inferred"
 source = "a test"
 """

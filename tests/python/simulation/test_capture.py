@@ -17,6 +17,7 @@ from pathlib import Path
 
 import dpkt
 import pytest
+from jsonschema import Draft202012Validator
 
 import tunnelcc as tc
 from tunnelcc import catalog
@@ -25,6 +26,7 @@ _TSHARK = (
     "tshark", "-o", "ip.check_checksum:TRUE", "-o", "tcp.check_checksum:TRUE",
     "-o", "udp.check_checksum:TRUE",
 )  # fmt: skip
+OUTBOUND = "0x00000002"  # pcapng's epb_flags
 _LOSSY = {
     "path": {"rate": "20Mbps", "rtt": "20ms", "loss": "1%"},
     "flows": [{"cc": "cubic"}],
@@ -93,6 +95,19 @@ def test_dpkt_reads_whole_packets_back(lossy):
     assert sum(sent.values()) == result.connections[0].segments
 
 
+def test_dpkt_reads_ipv6_back(tmp_path):
+    capture = tc.Capture(tmp_path / "6.pcapng", snap="full")
+    result = tc.run(_LOSSY | {"path": _LOSSY["path"] | {"ip": 6}}, capture=capture)
+    reader = dpkt.pcapng.Reader(io.BytesIO(Path(capture.file).read_bytes()))
+    packets = [dpkt.ip6.IP6(data) for _, data in reader]
+    assert all(40 + it.plen == len(bytes(it)) for it in packets)
+    (mss,) = (value for kind, value in dpkt.tcp.parse_opts(packets[0].data.opts) if kind == 2)
+    assert int.from_bytes(mss, "big") == 1440
+    sent = [it.data for it in packets if it.data.dport == 5201 and it.data.data]
+    assert len(sent) == result.connections[0].segments
+    assert max(len(it.data) for it in sent) == 1428
+
+
 @pytest.mark.parametrize("keys", [{"window_scaling": False}, {"timestamps": False}])
 def test_tshark_reads_connections_without_options(keys, tmp_path, tshark):
     file = tmp_path / "plain.pcapng"
@@ -126,32 +141,59 @@ def test_every_mark_of_a_queue_has_a_comment(tmp_path, tshark):
     assert marks == [result.links["path"].forward.marks]
 
 
+def _captured(name, file, outside, inside):
+    """Run a tunnel over a version of IP, another one inside, and capture at the client."""
+    # Without losses: tshark calls it malformed where a repair overlaps a record that it knows.
+    path = {"rate": "20Mbps", "rtt": "20ms", "buffer": "10MiB", "ip": outside}
+    rate = {"rate": "10Mbps"} if name == "finalspeed" else {}
+    tunnel = {"name": name, "ip": inside, **rate}
+    table = _LOSSY | {"path": path, "duration": "0.3s", "tunnel": tunnel}
+    capture = tc.Capture(file, at=["client"], snap="full")
+    return tc.run(table, capture=capture), capture, table
+
+
+def _bytes_of_the_client(result):
+    """The IP bytes that the client sends on the path, as the models count them."""
+    if "tunnel_outer_bytes" in result.dataset:
+        return int(result["tunnel_outer_bytes"].ravel()[0])
+    legs = {leg.name: leg for leg in result.connections}
+    return legs["carrier"].wire_bytes
+
+
 def test_tshark_understands_every_tunnel(tmp_path, tshark):
-    files = []
-    for name in catalog.names():
-        rate = {"rate": "10Mbps"} if name == "finalspeed" else {}
-        # Without losses: tshark calls it malformed where a repair overlaps a record that it knows.
-        path = {"rate": "20Mbps", "rtt": "20ms", "buffer": "10MiB"}
-        table = _LOSSY | {"path": path, "duration": "0.3s"}
-        files.append(tmp_path / f"{name}.pcapng")
-        capture = tc.Capture(files[-1], at=["client"], snap="full")
-        with_one = tc.run(table | {"tunnel": {"name": name, **rate}}, capture=capture)
-        without = tc.run(table | {"tunnel": {"name": name, **rate}})
-        assert with_one.to_json() == without.to_json(), name
-        assert capture.packets > 50, name
     fields = (
         "frame.protocols", "_ws.malformed", "ip.checksum.status", "tcp.checksum.status",
-        "udp.checksum.status", "frame.len", "ip.len", "_ws.col.Info",
+        "udp.checksum.status", "frame.len", "ip.len", "ipv6.plen", "frame.interface_name",
+        "frame.packet_flags_direction", "_ws.col.Info",
     )  # fmt: skip
     protocols = set()
-    # Each on its own: connections of two tunnels with the same ports and first sequence numbers
-    # would be one to tshark, which reads the second one as repairs of the first.
-    rows = (row for file in files for row in tshark(file, *fields))
-    for names, malformed, *checks, length, ip_length, info in rows:
-        protocols.update(names.split(":"))
-        assert not malformed, info
-        assert "0" not in ",".join(checks).split(","), info
-        assert ip_length.split(",")[0] == length, info
+    for name in catalog.names():
+        # A file of two sections: the connections of both versions differ in their addresses. Those
+        # of two tunnels would be one to tshark, which reads the second one as repairs of the first.
+        files, counted, sent = [tmp_path / "4.pcapng", tmp_path / "6.pcapng"], 0, 0
+        for file, outside in zip(files, (4, 6), strict=True):
+            result, capture, table = _captured(name, file, outside, 10 - outside)
+            assert capture.packets > 50, name
+            counted += _bytes_of_the_client(result)
+            if outside == 4:
+                assert result.to_json() == tc.run(table).to_json(), name
+        both = tmp_path / "both.pcapng"
+        both.write_bytes(b"".join(file.read_bytes() for file in files))
+        versions = Counter()
+        for names, malformed, *checks, length, ip, ipv6, interface, way, info in tshark(
+            both, *fields
+        ):
+            protocols.update(names.split(":"))
+            assert not malformed, info
+            assert "0" not in ",".join(checks).split(","), info
+            is_ipv6 = names.split(":")[1] == "ipv6"
+            written = int(ipv6.split(",")[0]) + 40 if is_ipv6 else int(ip.split(",")[0])
+            assert written == int(length), info
+            sent += int(length) if interface == "client" and way == OUTBOUND else 0
+            versions[interface == "client", is_ipv6] += 1
+        # Each version outside with the other one inside, or on the loopback.
+        assert len(versions) == 4, name
+        assert sent == counted > 0, name
     assert {"tls", "websocket", "ssh", "wg", "openvpn", "esp", "vxlan", "quic"} <= protocols
 
 
@@ -253,45 +295,137 @@ def test_a_killed_run_leaves_a_file_that_opens(tmp_path):
     assert len(_packets(file)) > 1000
 
 
-@pytest.mark.parametrize("tunnel", ["none", "hysteria2"])
-def test_logs_of_quic_have_the_packets_of_the_result(tunnel, tmp_path):
-    flow = {"cc": "cubic", "transport": "quic" if tunnel == "none" else "tcp"}
-    table = _LOSSY | {"flows": [flow], "tunnel": tunnel}
+#: The members that qlog's schema of QUIC's events (draft-ietf-quic-qlog-quic-events-04) has of what
+#: is written, as far as they are needed; the others are optional. Other members are not allowed.
+_COUNT = {"type": "integer", "minimum": 0}
+_RTT = {"type": "number", "minimum": 0}
+
+
+def _object(needed, optional=()):
+    return {
+        "type": "object", "required": [*needed], "properties": {**needed, **dict(optional)},
+        "additionalProperties": False,
+    }  # fmt: skip
+
+
+_HEADER = _object({"packet_type": {"enum": ["initial", "handshake", "1RTT"]},
+                   "packet_number": _COUNT})  # fmt: skip
+_RANGES = {
+    "type": "array", "minItems": 1, "items": {"type": "array", "items": _COUNT, "maxItems": 2},
+}  # fmt: skip
+_FRAMES = {
+    "stream": _object({"stream_id": _COUNT, "offset": _COUNT, "length": _COUNT, "frame_type": {}},
+                      {"fin": {"type": "boolean"}}),
+    "ack": _object({"frame_type": {}, "acked_ranges": _RANGES}, {"ack_delay": _RTT}),
+    "max_data": _object({"frame_type": {}, "maximum": _COUNT}),
+    "max_stream_data": _object({"frame_type": {}, "stream_id": _COUNT, "maximum": _COUNT}),
+    "ping": _object({"frame_type": {}}),
+    "unknown": _object({"frame_type": {}, "raw_frame_type": _COUNT}),
+}  # fmt: skip
+_PACKET = _object(
+    {
+        "header": _HEADER,
+        "raw": _object({"length": _COUNT}, {"payload_length": _COUNT}),
+        "frames": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {"frame_type": {"enum": [*_FRAMES]}},
+                "allOf": [
+                    {"if": {"properties": {"frame_type": {"const": name}}}, "then": frame}
+                    for name, frame in _FRAMES.items()
+                ],
+            },
+        },
+    }
+)
+_EVENTS = {
+    "transport:packet_sent": _PACKET,
+    "transport:packet_received": _PACKET,
+    "recovery:packet_lost": _object({"header": _HEADER}),
+    "recovery:congestion_state_updated": _object({"old": {"type": "string"}, "new": {}}),
+    "recovery:metrics_updated": _object(
+        {"congestion_window": _COUNT, "bytes_in_flight": _COUNT},
+        dict.fromkeys(("smoothed_rtt", "latest_rtt", "min_rtt", "ssthresh", "pacing_rate"), _RTT),
+    ),
+}  # fmt: skip
+
+
+def _log(file, side):
+    """Return the events of a log, which follow qlog's schema."""
+    header, *events = map(json.loads, file.read_text().split("\x1e")[1:])
+    assert (header["qlog_format"], header["qlog_version"]) == ("JSON-SEQ", "0.3")
+    assert header["trace"]["vantage_point"] == {"type": side}
+    times = [event["time"] for event in events]
+    assert times == sorted(times)
+    validators = {name: Draft202012Validator(schema) for name, schema in _EVENTS.items()}
+    for event in events[:500]:
+        validators[event["name"]].validate(event["data"])
+    return events
+
+
+def _numbers(events, name, kind=None):
+    """Return the numbers of packets; ``kind``: those with such a frame."""
+    return [
+        it["data"]["header"]["packet_number"] for it in events
+        if it["name"] == name
+        and (kind is None or any(it["frame_type"] == kind for it in it["data"]["frames"]))
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("tunnel", ["none", "gost-relay-ws", "hysteria2", "vtun", "quic"])
+def test_logs_have_the_packets_of_the_result(tunnel, tmp_path):
+    flow = {"cc": "cubic", "transport": "quic" if tunnel == "quic" else "tcp"}
+    table = _LOSSY | {"flows": [flow], "tunnel": tunnel if tunnel != "quic" else "none"}
     capture = tc.Capture(qlog=tmp_path / "logs")
     result = tc.run(table, capture=capture)
-    name = "flow0" if tunnel == "none" else "carrier0"
-    logs = {}
-    for side in ("client", "server"):
-        records = (tmp_path / "logs" / f"{name}-{side}.sqlog").read_text().split("\x1e")[1:]
-        header, *events = map(json.loads, records)
-        assert header["qlog_format"] == "JSON-SEQ"
-        assert header["trace"]["vantage_point"] == {"type": side}
-        times = [event["time"] for event in events]
-        assert times == sorted(times)
-        logs[side] = events
-
-    def numbers(side, event):
-        return [it["data"]["header"]["packet_number"] for it in logs[side] if it["name"] == event]
-
-    sent, received = (
-        numbers("client", "transport:packet_sent"), numbers("server", "transport:packet_received")
-    )  # fmt: skip
-    assert sent == sorted(set(sent))
-    assert set(received) < set(sent)
-    leg = next(
-        it for it in result.connections if it.name == ("app" if tunnel == "none" else "carrier")
+    assert result.to_json() == tc.run(table).to_json()
+    name, role = ("flow0", "app") if tunnel in ("none", "quic") else ("carrier0", "carrier")
+    leg = next(it for it in result.connections if it.name == role)
+    client, server = (
+        _log(tmp_path / "logs" / f"{name}-{side}.sqlog", side) for side in ("client", "server")
     )
-    lost = numbers("client", "recovery:packet_lost")
+    sent = _numbers(client, "transport:packet_sent")
+    received = _numbers(server, "transport:packet_received")
+    assert sent == sorted(set(sent))
+    assert len(set(received)) == len(received)
+    assert set(received) < set(sent)
+    lost = _numbers(client, "recovery:packet_lost")
     assert len(lost) == len(set(lost)) > 0
     assert set(lost).isdisjoint(received)
-    data = [
-        it for it in logs["client"]
-        if it["name"] == "transport:packet_sent"
-        and any(frame["frame_type"] == "stream" for frame in it["data"]["frames"])
-    ]  # fmt: skip
+    data = _numbers(client, "transport:packet_sent", "stream")
     assert len(data) == leg.segments
-    metrics = [it["data"] for it in logs["client"] if it["name"] == "recovery:metrics_updated"]
+    acked = {
+        number
+        for it in client if it["name"] == "transport:packet_received"
+        for frame in it["data"]["frames"] if frame["frame_type"] == "ack"
+        for first, last in frame["acked_ranges"]
+        for number in range(first, last + 1)
+    }  # fmt: skip
+    assert set(data) & acked <= set(received)
+    in_flight_at_the_end = 100
+    assert len(set(data) - acked - set(lost)) <= in_flight_at_the_end
+    metrics = [it["data"] for it in client if it["name"] == "recovery:metrics_updated"]
     assert metrics[-1]["smoothed_rtt"] >= 20
     window = max(it["congestion_window"] for it in metrics)
     assert 0 < max(it["bytes_in_flight"] for it in metrics) <= window + 1500
-    assert (capture.packets, capture.text()) == (0, f"logs of QUIC in {tmp_path / 'logs'}")
+    assert (capture.packets, capture.text()) == (0, f"logs of connections in {tmp_path / 'logs'}")
+
+
+def test_logs_of_tcp_count_its_repairs(tmp_path):
+    capture = tc.Capture(qlog=tmp_path)
+    result = tc.run(_LOSSY, capture=capture)
+    lost = _numbers(_log(tmp_path / "flow0-client.sqlog", "client"), "recovery:packet_lost")
+    sender = result.connections[0]
+    # Probes of the tail repeat what does not count as lost.
+    assert sender.retransmits - sender.tail_loss_probes <= len(lost) <= sender.retransmits
+
+
+def test_logs_end_at_their_limit(tmp_path):
+    capture = tc.Capture(qlog=tmp_path, limit="20kB")
+    tc.run(_LOSSY, capture=capture)
+    assert capture.note == "a log ends early: its limit was reached"
+    for side in ("client", "server"):
+        file = tmp_path / f"flow0-{side}.sqlog"
+        assert file.stat().st_size <= 20_000
+        assert len(_log(file, side)) > 50

@@ -112,6 +112,11 @@ ARRIVALS = {
     "path.reverse_loss": ("3%", lambda spec: spec.path.reverse.loss, 0.03),
     "path.ecn_threshold": ("10p", lambda spec: spec.path.forward.queue.ecn_threshold, 15_000),
     "path.mtu": (1000, lambda spec: spec.tunnel.outer[1400], [996, 466]),
+    "path.ip": (
+        6,
+        lambda spec: (spec.tcp.mss, spec.tcp.header_bytes, spec.tcp.syn_bytes),
+        (1428, 72, 80),
+    ),
     "path.framing": ("ethernet", lambda spec: spec.path.forward.framing, 38),
     "path.loss_pattern": ("periodic", lambda spec: spec.path.forward.loss_pattern, "periodic"),
     "path.loss_position": ("before", lambda spec: spec.path.forward.loss_position, "before"),
@@ -151,6 +156,7 @@ ARRIVALS = {
     "tunnel.mode": ("aes-128-cbc", lambda spec: spec.tunnel.outer[100], [156]),
     "tunnel.mtu": (1400, lambda spec: spec.tcp.mss, 1348),
     "tunnel.mss": (1400, lambda spec: spec.tcp.mss, 1388),
+    "tunnel.ip": (6, lambda spec: (spec.tcp.mss, spec.tcp.header_bytes), (1428, 72)),
     "tunnel.queue": (7, lambda spec: spec.tunnel.end.device.queue, 7),
     "tunnel.stream_window": (
         "64KiB",
@@ -185,6 +191,7 @@ ARRIVALS = {
     "tunnel.under.mode": ("aes-128-cbc", lambda spec: _under(spec).outer[100], [156]),
     "tunnel.under.mtu": (1400, lambda spec: spec.tcp.mss, 1348),
     "tunnel.under.mss": (1400, lambda spec: spec.tcp.mss, 1388),
+    "tunnel.under.ip": (6, lambda spec: (spec.tcp.mss, spec.tcp.header_bytes), (1428, 72)),
     "tunnel.under.queue": (7, lambda spec: _under(spec).end.device.queue, 7),
     "tunnel.under.fec": ("8:1", lambda spec: _under(spec).fec.data, 8),
     "tunnel.under.fec_timeout": ("7ms", lambda spec: _under(spec).fec.timeout, 7_000_000),
@@ -316,6 +323,40 @@ def test_each_key_arrives(key):
     table = CROSS_TRAFFIC if key.startswith("cross_traffic.") else table
     assert arrival(_spec({}, table)) != expected
     assert arrival(_spec({key: value}, table)) == expected
+
+
+def test_ip_inside_and_outside_a_tunnel():
+    def sizes(name, **keys):
+        """MSS and headers of the flow, and of the connection on the path or the loopback."""
+        keys = {key.replace("_", "."): value for key, value in keys.items()}
+        spec = _spec({"tunnel.name": name, **keys})
+        flow = spec.flows[0]
+        other = getattr(spec.tunnel, "carrier_tcp", None) or spec.settings[flow.app_tcp]
+        return spec.tcp.mss, spec.tcp.header_bytes, other.mss, other.header_bytes
+
+    assert sizes("vtun") == (1398, 52, 1448, 52)
+    assert sizes("vtun", path_ip=6) == (1378, 72, 1428, 72)
+    assert sizes("vtun", path_ip=6, tunnel_ip=4) == (1398, 52, 1428, 72)
+    assert sizes("vtun", tunnel_ip=6) == (1378, 72, 1448, 52)
+    # A relay's carrier, and the loopback.
+    assert sizes("gost-relay-ws") == (1448, 52, 65483, 52)
+    assert sizes("gost-relay-ws", path_ip=6) == (1428, 72, 65464, 72)
+    assert sizes("gost-relay-ws", tunnel_ip=6) == (1448, 52, 65464, 72)
+
+
+def test_datagrams_of_carriers_have_the_headers_of_ip():
+    def headers(name, ip):
+        rate = {"tunnel.rate": "10Mbps"} if name == "finalspeed" else {}
+        tunnel = _spec({"tunnel.name": name, "path.ip": ip, **rate}).tunnel
+        if name == "finalspeed":
+            pings = tunnel.rudp.pings
+            return [tunnel.rudp.packets.header, tunnel.rudp.acks.header, pings.bytes, pings.reply]
+        return [tunnel.kcp.header if tunnel.kcp else tunnel.quic.packets.header]
+
+    for name in ("kcptun", "hysteria2", "finalspeed"):
+        assert headers(name, 6) == [it + 20 for it in headers(name, 4)]
+    quic = {"flows": [{"transport": "quic"}]}
+    assert [_spec({"path.ip": ip}, quic).quic[0].packets.header for ip in (4, 6)] == [28, 48]
 
 
 def test_adv_win_scale_arrives():

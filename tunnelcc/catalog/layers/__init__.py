@@ -24,7 +24,7 @@ from tunnelcc.catalog.layers.fec import Fec
 from tunnelcc.catalog.layers.gost import GostDatagram
 from tunnelcc.catalog.layers.header import Header
 from tunnelcc.catalog.layers.hmac import Hmac
-from tunnelcc.catalog.layers.ipv4 import Ipv4
+from tunnelcc.catalog.layers.ip import Ip
 from tunnelcc.catalog.layers.layer import FramedLayer, PacketLayer, Place, Surroundings
 from tunnelcc.catalog.layers.openvpn import OpenVpn
 from tunnelcc.catalog.layers.snappy import Snappy
@@ -53,7 +53,7 @@ __all__ = [
 ]
 
 PACKET_LAYERS: tuple[type[PacketLayer], ...] = (
-    Aead, Cbc, Esp, EthUdpFragments, Ethernet, Fec, GostDatagram, Header, Hmac, Ipv4, Lz4, Lzo,
+    Aead, Cbc, Esp, EthUdpFragments, Ethernet, Fec, GostDatagram, Header, Hmac, Ip, Lz4, Lzo,
     OpenVpn, SshTun, Tinc, TincTcp, Udp, Vtun, Vxlan, WireGuard, Zlib,
 )  # fmt: skip
 

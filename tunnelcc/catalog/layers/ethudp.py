@@ -8,7 +8,8 @@ from typing import Annotated, Literal
 from tunnelcc.catalog.layers.layer import PacketLayer, Place, Surroundings
 from tunnelcc.schema import whole
 
-# send_frag_udp() in EthUDP.c: 1000 bytes go into the first datagram; "UDPFRG" 6, number 2.
+# send_frag_udp() in EthUDP.c: 1000 bytes go into the first datagram; "UDPFRG" 6, number 2. It takes
+# off 28 bytes over IPv6, too.
 _FIRST = 1000
 _HEADER = 8
 _IP_AND_UDP = 28

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import ClassVar
 
+from tunnelcc.catalog.values import IPV4, IpVersions
 from tunnelcc.schema import Model
 
 
@@ -25,13 +26,14 @@ class Surroundings:
     """Properties of the tunnel that a layer may need.
 
     ``device_mtu``: MTU of the tunnel's device. ``path_mtu``: MTU of the path, both in bytes.
-    ``payload``: contents of the flows (``tunnelcc.payloads.CORPORA``). ``ip_bytes``: size of the
-    inner IP packet.
+    ``payload``: contents of the flows (``tunnelcc.payloads.CORPORA``). ``versions``: of IP, inside
+    and outside. ``ip_bytes``: size of the inner IP packet.
     """
 
     device_mtu: int
     path_mtu: int
     payload: str = "random"
+    versions: IpVersions = IPV4
     ip_bytes: int = 0
 
 
