@@ -55,6 +55,10 @@ wasm: $(VENV)/ready-docs ## Compile the models to WebAssembly, for the site's la
 notebooks: setup $(VENV)/ready-dev ## Execute the notebooks
 	@$(BIN)/python notebooks/execute.py $(NOTEBOOKS)
 
+.PHONY: handouts
+handouts: $(VENV)/ready-dev ## Write lessons for a class, without outputs and answers, to build/handouts
+	@$(BIN)/python notebooks/handouts.py build/handouts $(NOTEBOOKS)
+
 ##@ Develop
 # A build beside the installed one, with a unit for each file, little optimised: a change compiles in
 # seconds, and results are the same. Python takes the package from the source tree, the module from here.

@@ -11,13 +11,15 @@ import jupytext
 import nbformat
 import pytest
 
-from helpers import ROOT
+from helpers import ROOT, load_script
 
 NOTEBOOKS = ROOT / "notebooks"
 LESSONS = sorted(path for path in NOTEBOOKS.glob("*.md") if path.name != "README.md")
 
 #: Lessons that run in each test. The others are slow.
 ALWAYS = {"the-sawtooth", "what-a-tunnel-changes"}
+
+HANDOUTS = load_script(NOTEBOOKS / "handouts.py")
 
 # A code host shows notebooks up to about this size, and reviewers can stand it.
 _LARGEST_BYTES = 400_000
@@ -63,6 +65,30 @@ def test_nothing_but_sliders_needs_a_kernel(lesson):
         if "sliders(" in cell.source:
             assert cell.metadata["tags"] == ["sliders"]
         assert "interact(" not in cell.source  # stock nbconvert may wait for ever: see sliders()
+
+
+@of_lessons
+def test_handouts_have_no_answers(lesson, tmp_path):
+    HANDOUTS.write(tmp_path, lesson)
+    student = nbformat.read(tmp_path / lesson.with_suffix(".ipynb").name, as_version=4)
+    solutions = nbformat.read(tmp_path / f"{lesson.stem}-solutions.ipynb", as_version=4)
+    text = "\n".join(cell.source for cell in student.cells)
+    whole = "\n".join(cell.source for cell in solutions.cells)
+    assert not any(cell.get("outputs") for cell in (*student.cells, *solutions.cells))
+    assert not re.search(r"# Check|<summary>Answer|^\*\*Compare|^assert ", text, re.MULTILINE)
+    answers = whole.count("<summary>Answer")
+    assert answers == text.count("*Your answer:*") > 0
+    assert whole.count("**Compare.**") == text.count("<summary>Compare") > 0
+    assert text.count("<details>") == text.count("</details>")
+
+
+@pytest.mark.slow
+@of_lessons
+def test_handouts_run(lesson, tmp_path):
+    HANDOUTS.write(tmp_path, lesson)
+    command = [sys.executable, "-m", "nbconvert", "--to", "notebook", "--execute", "--stdout"]
+    copy = str(tmp_path / lesson.with_suffix(".ipynb").name)
+    subprocess.run([*command, copy], check=True, stdout=subprocess.DEVNULL)
 
 
 @of_lessons
