@@ -13,7 +13,7 @@ namespace tunnelcc
 {
 
 Capture::Tcp
-Capture::AddTcp(const TcpSpec&, const WireEnds&, const PerEnd<Channel>&)
+Capture::AddTcp(const TcpSpec&, const WireEnds&, std::string_view, const PerEnd<Channel>&)
 {
     __builtin_trap();
 }
