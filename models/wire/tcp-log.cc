@@ -14,10 +14,10 @@ namespace
 {
 
 /// Segments and ACKs that are remembered, because they may arrive late.
-constexpr uint32_t KEPT = 1 << 16;
+constexpr uint32_t REMEMBERED = 1 << 16;
 
 std::string_view
-NameOf(CaState state)
+NameOfState(CaState state)
 {
     // Linux's enum tcp_ca_state.
     switch (state)
@@ -37,7 +37,7 @@ NameOf(CaState state)
 }
 
 bool
-IsBefore(uint32_t a, uint32_t b)
+Precedes(uint32_t a, uint32_t b)
 {
     return static_cast<int32_t>(a - b) < 0;
 }
@@ -72,7 +72,7 @@ TcpLog::OnReceived(const Packet& packet, TcpLog& peer)
     {
         AddPacket("transport:packet_received", packet, *number, *this, m_receivedAcks);
     }
-    for (; IsBefore(m_first + KEPT, m_receivedAcks.number) && !m_segments.empty(); ++m_first)
+    for (; Precedes(m_first + REMEMBERED, m_receivedAcks.number) && !m_segments.empty(); ++m_first)
     {
         m_segments.pop_front();
     }
@@ -90,9 +90,9 @@ TcpLog::OnChange(int64_t now, const Sender& sender)
     {
         Begin(now, "recovery:congestion_state_updated");
         Add(R"({"old":")");
-        Add(NameOf(m_state));
+        Add(NameOfState(m_state));
         Add(R"(","new":")");
-        Add(NameOf(state.caState));
+        Add(NameOfState(state.caState));
         Add("\"}");
         End();
         m_state = state.caState;
@@ -135,7 +135,7 @@ TcpLog::Remember(const Packet& packet, uint64_t number)
                               static_cast<uint16_t>(packet.tsVal),
                               packet.ack->sackBlocks});
         }
-        if (m_acks.size() > KEPT)
+        if (m_acks.size() > REMEMBERED)
         {
             m_acks.pop_front();
         }
@@ -253,7 +253,7 @@ TcpLog::AddRanges(const Acknowledgement& ack, TcpLog& acknowledged, Told& told)
         }
     };
     auto addSegments = [&](uint32_t begin, uint32_t last) {
-        for (uint32_t number = begin; IsBefore(number, last); ++number)
+        for (uint32_t number = begin; Precedes(number, last); ++number)
         {
             const Segment* segment = acknowledged.Find(number);
             if (!segment)
@@ -271,7 +271,7 @@ TcpLog::AddRanges(const Acknowledgement& ack, TcpLog& acknowledged, Told& told)
         }
         end();
     };
-    if (IsBefore(told.number, ack.number))
+    if (Precedes(told.number, ack.number))
     {
         addSegments(told.number, ack.number);
         told.number = ack.number;
@@ -281,10 +281,10 @@ TcpLog::AddRanges(const Acknowledgement& ack, TcpLog& acknowledged, Told& told)
         const uint32_t begin = ack.blocks->begin[i];
         uint32_t& known = told.blocks.try_emplace(begin, begin).first->second;
         addSegments(known, ack.blocks->end[i]);
-        known = IsBefore(known, ack.blocks->end[i]) ? ack.blocks->end[i] : known;
+        known = Precedes(known, ack.blocks->end[i]) ? ack.blocks->end[i] : known;
     }
     std::erase_if(told.blocks,
-                  [&](const auto& block) { return !IsBefore(told.number, block.second); });
+                  [&](const auto& block) { return !Precedes(told.number, block.second); });
     if (comma == ",")
     {
         Add("]}");
