@@ -52,7 +52,7 @@ class BbrPolicer
         return m_rate;
     }
 
-    /// What the policer watches of an ACK or a time-out.
+    /// What an ACK or a time-out shows to the detector.
     struct Observation
     {
         bool isLoss{false};       //!< something was newly marked lost
@@ -61,8 +61,8 @@ class BbrPolicer
         bool isProbeBw{false};    //!< BBR is in PROBE_BW
     };
 
-    /// Whether it watches every ACK: it assumes a policer, or measures an interval. If not, only a
-    /// loss makes it begin.
+    /// Whether it needs every ACK: it assumes a policer, or measures an interval. Otherwise it
+    /// begins with a loss.
     bool IsWatching() const
     {
         return m_isDetected || m_isSampling;

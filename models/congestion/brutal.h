@@ -13,9 +13,9 @@
 
 /**
  * \file
- * TCP Brutal (apernet/tcp-brutal 204aeea, brutal.c, version 1.0.2): a rate that the user sets, and
- * more of it the more is lost. The sender paces at rate / share, where share is the part of the
- * segments of the last seconds that arrived, at least a floor. Losses have no other effect.
+ * TCP Brutal (apernet/tcp-brutal 204aeea, brutal.c, version 1.0.2): sends at a rate that the user
+ * sets, and faster the more is lost. The sender paces at rate / share, where share is the part of
+ * the segments of the last seconds that arrived, but at least a floor. Losses have no other effect.
  *
  * The rate is in bytes of payload a second, as pacing is in Linux. As in the source, the share is a
  * whole percentage and counts whole seconds, losses count when an ACK shows them (not those that a
@@ -68,7 +68,7 @@ class Brutal : public CongestionControl
     /// Most seconds that are remembered.
     static constexpr uint32_t MAX_SLOTS = 60;
 
-    /// What ACKs told in one second.
+    /// Segments that ACKs of one second showed to be delivered or lost.
     struct Slot
     {
         int64_t second{-1}; //!< −1: never used

@@ -84,7 +84,8 @@ struct SenderState
         return wasLimited || (InSlowStart() && cwnd < 2 * maxPacketsOut);
     }
 
-    /// What was sent until now gives no evidence of a low rate. \param segments in flight
+    /// The application limits the sender: samples of what was sent until now may be too low.
+    /// \param segments in flight
     void MarkAppLimited(uint32_t segments)
     {
         appLimitedUntil = std::max<uint64_t>(delivered + segments, 1);
@@ -109,7 +110,7 @@ struct RateSample
     }
 };
 
-/// News that one ACK brought.
+/// What one ACK shows.
 struct AckEvent
 {
     int64_t now{0};            //!< ns
@@ -125,7 +126,8 @@ struct AckEvent
     RateSample rate;
 };
 
-/// What a congestion control may ask of its sender beside what it sets in SenderState.
+/// What a congestion control may ask its sender to do, besides the values that it sets in
+/// SenderState.
 class WindowReduction
 {
   public:
@@ -144,7 +146,7 @@ struct PathEstimate
     int64_t minRtt{NEVER};                                      //!< ns; NEVER: it has none
 };
 
-/// A segment that was just marked lost, as it was when it was sent.
+/// A segment that was just marked lost, with the sender's state when it was sent.
 struct LostSegment
 {
     uint64_t number{0};       //!< its place in the stream of segments
@@ -196,14 +198,14 @@ class CongestionControl
         return false;
     }
 
-    /// Whether marks are asked for, whatever the connection's settings, and each ACK is to tell of
-    /// the latest segment's (RFC 8257; Linux `TCP_CONG_NEEDS_ECN`).
+    /// Whether its data may be marked, whatever the connection's settings, and each ACK tells
+    /// whether the latest segment was (RFC 8257; Linux `TCP_CONG_NEEDS_ECN`).
     virtual bool NeedsEcn() const
     {
         return false;
     }
 
-    /// Whether its data is known as L4S, by ECT(1) (RFC 9331). Such an algorithm NeedsEcn().
+    /// Whether it marks its data as L4S, by ECT(1) (RFC 9331). Such an algorithm NeedsEcn().
     virtual bool IsL4s() const
     {
         return false;
@@ -255,7 +257,7 @@ class CongestionControl
         return {};
     }
 
-    /// What the algorithm believes of the path, for probes.
+    /// The algorithm's estimates of the path, for probes.
     virtual PathEstimate GetPathEstimate() const
     {
         return {};

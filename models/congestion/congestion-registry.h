@@ -15,14 +15,14 @@
 
 /**
  * \file
- * What congestion controls there are and what can be set on them, for listings and validation.
+ * The congestion controls that exist and their parameters, for listings and validation.
  * MakeCongestionControl() (congestion-control.h) makes one.
  */
 
 namespace tunnelcc
 {
 
-/// Which values a parameter has, by its type in ParameterValue.
+/// The kind of a parameter's values, with their type in ParameterValue.
 enum class ParameterKind
 {
     SWITCH, //!< bool

@@ -23,7 +23,7 @@ namespace tunnelcc
 class HyStartPlusPlus
 {
   public:
-    /// The constants that are a matter of choice; RFC 9406, section 4.3.
+    /// The constants that a user may set (RFC 9406, section 4.3).
     struct Parameters
     {
         uint32_t growthDivisor; //!< CSS_GROWTH_DIVISOR
@@ -50,7 +50,7 @@ class HyStartPlusPlus
      */
     bool OnRtt(const SenderState& state, int64_t rtt);
 
-    /// By how many of `acked` segments slow start may grow the window.
+    /// The segments by which slow start may grow the window for `acked` segments.
     uint32_t LimitGrowth(const SenderState& state, uint32_t acked);
 
     /// Whether growth is slowed down.

@@ -57,9 +57,9 @@ class HyStart
     bool OnRtt(const SenderState& state, int64_t now, int64_t rtt, int64_t minRtt);
 
   private:
-    /// Take in an ACK. \returns whether the train that it belongs to is too long
+    /// Process an ACK. \returns whether the train that it belongs to is too long
     bool FollowTrain(const SenderState& state, int64_t now, int64_t minRtt);
-    /// Take in an RTT sample (ns). \returns whether RTTs of the round have risen too far
+    /// Process an RTT sample, ns. \returns whether RTTs of the round have risen too far
     bool FollowDelay(int64_t rtt, int64_t minRtt);
 
     Parameters m_parameters;

@@ -71,7 +71,7 @@ PccRows(const std::string& interval, const std::string& ignored)
 class PccSender : public CongestionControl
 {
   public:
-    /// What the intervals are for.
+    /// What the sender uses its intervals for.
     enum class Mode : uint8_t
     {
         SLOW_START,

@@ -13,10 +13,10 @@
 /**
  * \file
  * PCC Vivace (Dong et al., "PCC Vivace: Online-Learning Congestion Control", NSDI 2018) as in its
- * Linux module (PCCproject/PCC-Kernel, branch vivace, ed39d0f, src/tcp_pcc.c): the rate follows the
- * gradient of a utility, the rate less 900 times it times the growth of the RTT (s/s), less 11
- * times it times the share of losses. The authors' program in user space (PCCproject/PCC-Uspace)
- * has the rate to the power of 0.9 instead, and 11.35.
+ * Linux module (PCCproject/PCC-Kernel, branch vivace, ed39d0f, src/tcp_pcc.c): the rate x follows
+ * the gradient of the utility x − 900 · x · (growth of the RTT, s/s) − 11 · x · (share of losses).
+ * The authors' program in user space (PCCproject/PCC-Uspace) begins with x^0.9 instead, and
+ * has 11.35.
  *
  * As in the module: the rate grows by half a step in slow start, which ends when the utility falls
  * and heeds losses from 10 % on only; four intervals at ±5 % decide whether to move; the first step

@@ -11,9 +11,9 @@
 /**
  * \file
  * QVegas (marywangran/qvegas a767fe0, tcp_qvegas.c): Vegas with a window of its own.
- * It changes once a round trip by Vegas's rule, and it is put back whenever the connection is in
- * order again (state Open), so that a loss costs no more than the round trips of its recovery.
- * Meanwhile the window is Reno's: half of it after a loss, and grown by Reno wherever Vegas pauses.
+ * That window changes once a round trip by Vegas's rule. It is restored whenever the connection is
+ * back in the state Open, so that a loss costs no more than the round trips of its recovery. In
+ * between, the window is Reno's: half after a loss, and grown by Reno wherever Vegas pauses.
  *
  * As in the source, what slow start adds during a round trip is dropped when Vegas's window is put
  * back at its end, so that the window grows by some segments a round trip rather than doubling; and

@@ -12,9 +12,9 @@
 
 /**
  * \file
- * A sender without congestion window: what the Linux module "TA" of giltu/KernelPCC (a19a4ec,
- * tcp_TA.c) amounts to. Despite its name it has nothing of PCC. It is CUBIC, but the window is so
- * large at the start, and wherever CUBIC's curve would raise it, that only buffers and the
+ * A sender without a congestion window, like the Linux module "TA" of giltu/KernelPCC (a19a4ec,
+ * tcp_TA.c). Despite its repository's name, it has nothing of PCC. It is CUBIC, but its window is
+ * so large at the start, and wherever CUBIC's curve would raise it, that only buffers and the
  * receiver's window limit the sender. Windows in segments.
  *
  * What is left of congestion control is the transport's and CUBIC's: in recovery no more is sent

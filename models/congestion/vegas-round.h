@@ -13,8 +13,8 @@
 /**
  * \file
  * What Vegas measures in a round trip (Linux tcp_vegas.c): the least RTT of the round and of the
- * connection, and from these the segments that wait in the queue. As in Linux, these are reckoned
- * with the connection's least RTT as divisor rather than the round's.
+ * connection, and from these the segments that wait in the queue. As in Linux, the divisor is the
+ * connection's least RTT, not the round's.
  */
 
 namespace tunnelcc

@@ -64,7 +64,7 @@ class Vegas : public CongestionControl
     /// The table of the source file `file`.
     static CongestionParameterTable<VegasParameters> MakeParameterTable(const std::string& file);
 
-    /// Decide by the delay, from a new baseRTT on (vegas_enable()).
+    /// Begin to decide by the delay, with a new baseRTT (vegas_enable()).
     void Enable(const SenderState& state);
 
     /// A round trip of the open state is over: set the window by its delay.

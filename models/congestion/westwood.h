@@ -14,8 +14,8 @@
  * \file
  * Westwood+ (Grieco and Mascolo, "Performance evaluation and comparison of Westwood+, New Reno, and
  * Vegas TCP congestion control", CCR 34(2), 2004) as in Linux net/ipv4/tcp_westwood.c (5.10 to
- * 6.18): Reno, but after a loss the window becomes the measured bandwidth times the least RTT
- * rather than a half.
+ * 6.18): Reno, but after a loss the window becomes the measured bandwidth times the least RTT,
+ * instead of a half.
  *
  * The bandwidth is what was acknowledged per RTT (at least 50 ms), through two low-pass filters.
  * Left out: the kernel's rounding of times to jiffies and of the filters to whole bytes.
@@ -68,7 +68,7 @@ class Westwood : public CongestionControl
     double m_acked{0};           //!< segments, in the interval
     double m_rawBandwidth{0};    //!< after the first filter, segments/s
     double m_bandwidth{0};       //!< after the second, segments/s
-    uint32_t m_accounted{0};     //!< segments that duplicate ACKs stood for
+    uint32_t m_accounted{0};     //!< segments that duplicate ACKs have accounted for
     int64_t m_rtt{0};            //!< latest, ns
     int64_t m_minRtt{0};         //!< ns
     bool m_restartsMinRtt{true}; //!< the next RTT replaces the least one

@@ -12,16 +12,17 @@
 
 /**
  * \file
- * An illustration, not the product ZetaTCP (AppEx Networks; LotServer), which is closed and of
- * which no formula is published. Two things are said of it in public: it backs off by a likelihood
- * of congestion that it takes from changes of RTT and of loss, and by NewReno's half at the most.
- * This algorithm has these two properties. Every constant is a choice of this project; the first
- * window and the shaper's rate are those that configurations of LotServer show.
+ * An illustration, not the product ZetaTCP (AppEx Networks; LotServer), which is closed: no formula
+ * is published. Two things are said of it in public: how far it backs off depends on a
+ * likelihood of congestion, which it takes from changes of RTT and of loss; and it backs off by
+ * half at most, as NewReno does. This algorithm has these two properties. Every constant is a
+ * choice of this project; the first window and the shaper's rate are those that configurations of
+ * LotServer show.
  *
- * Once an episode of loss two signs are looked for: a queueing delay above a threshold, and losses
- * that are frequent now compared with before. Both leave a half of the window, one seven eighths,
- * none all of it. The window grows as Reno's does. Windows in segments, the rate in bytes of
- * payload a second.
+ * Once in an episode of loss, the algorithm looks for two signs of congestion: a queueing delay
+ * above a threshold, and losses that are more frequent than before. With both signs it keeps half
+ * of the window, with one seven eighths, with none all of it. The window grows as Reno's does.
+ * Windows are in segments, the rate in bytes of payload a second.
  */
 
 namespace tunnelcc
