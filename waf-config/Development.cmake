@@ -38,6 +38,12 @@ if(TUNNELCC_ONE_UNIT)
     endif()
   endforeach()
 endif()
+# What stands in for rooms in the WebAssembly module has to follow their headers: told here, and not only
+# where the site is built.
+add_library(wasm-stand-ins OBJECT "${root}/models/wasm/no-capture.cc"
+                                  "${root}/models/wasm/no-modules.cc")
+target_link_libraries(wasm-stand-ins PRIVATE ${test_models})
+add_dependencies(tunnelcc-tests wasm-stand-ins)
 target_compile_definitions(tunnelcc-tests
                            PRIVATE TUNNELCC_TEST_DATA="${root}/tests/reference")
 
