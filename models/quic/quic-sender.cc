@@ -8,6 +8,16 @@
 namespace tunnelcc
 {
 
+namespace
+{
+
+/// Least bytes of frames, PADDING among them: header protection takes its sample of 16 bytes 4
+/// bytes behind the begin of the packet number (RFC 9001, section 5.4.2), which has 2 bytes in all
+/// programs of the catalogue, and the tag has 16.
+constexpr uint32_t LEAST_FRAMES = 2;
+
+} // namespace
+
 QuicSender::QuicSender(const QuicSpec& spec,
                        End end,
                        const Channel& channel,
@@ -115,7 +125,7 @@ QuicSender::SendProbe(int64_t now)
     if (m_history.NewFrames() == 0)
     {
         m_history.AddFrame({}); // PING
-        frames = 1;
+        frames = ack > 0 ? 1 : LEAST_FRAMES;
     }
     Transmit(now, m_overhead + ack + frames, ack > 0);
 }

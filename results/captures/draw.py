@@ -98,20 +98,8 @@ def two_legs(_: None) -> Figure:
         (RELAY, ORANGE, "application to relay, on the client's loopback"),
         (TLS, BLUE, "relay to relay, on the path"),
     ):
-        data = it.data(port)
-        axes.plot(
-            it.time[data],
-            it.seq[data] / 1e3,
-            ".",
-            color=colour,
-            markersize=2,
-            label=label,
-            rasterized=True,
-        )
-    again = it.again(it.data(TLS))
-    axes.plot(
-        it.time[again], it.seq[again] / 1e3, ".", color=BLACK, label="sent again", markersize=3
-    )
+        _dots(axes, it, it.data(port), colour, label)
+    _dots(axes, it, it.again(it.data(TLS)), BLACK, "sent again", size=3)
     _name(axes, "gost-relay-wss, CUBIC, 20 Mbit/s, 100 ms: both legs at the client", unit="MB")
     return figure
 
@@ -129,19 +117,8 @@ def tcp_over_tcp(_: None) -> Figure:
         (below, OPENVPN, "its carrier (client)"),
     ):
         data = it.data(port)
-        axes.plot(
-            it.time[data],
-            it.seq[data] / 1e3,
-            ".",
-            color=BLUE,
-            markersize=2,
-            label="sent",
-            rasterized=True,
-        )
-        again = it.again(data)
-        axes.plot(
-            it.time[again], it.seq[again] / 1e3, ".", color=ORANGE, markersize=5, label="sent again"
-        )
+        _dots(axes, it, data, BLUE, "sent")
+        _dots(axes, it, it.again(data), ORANGE, "sent again", size=5)
         acks = it.source == port
         axes.step(it.time[acks], it.ack[acks] / 1e3, where="post", color=GREY, label="acknowledged")
         _name(axes, title, unit="MB")
@@ -152,6 +129,14 @@ def tcp_over_tcp(_: None) -> Figure:
 def _figure() -> tuple[Figure, Axes]:
     figure = Figure(figsize=(7, 4), layout="constrained")
     return figure, figure.add_subplot()
+
+
+def _dots(axes: Axes, it: Packets, which: Which, colour: str, label: str, size: float = 2) -> None:
+    """Draw segments as dots at their first byte, in MB."""
+    axes.plot(
+        it.time[which], it.seq[which] / 1e3, ".",
+        color=colour, markersize=size, label=label, rasterized=True,
+    )  # fmt: skip
 
 
 def _segments(

@@ -334,6 +334,41 @@ class ProbeTest : public SimulationTestCase
     }
 };
 
+class LonePingTest : public SimulationTestCase
+{
+  public:
+    LonePingTest()
+        : SimulationTestCase("A lone PING is padded, so that its header can be protected")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        QuicSpec spec = MakeQuic();
+        spec.packets.most = 1452;
+        spec.packets.wait = 1;
+        QuicHosts hosts(spec);
+        // What searches for the MTU leaves when all data have arrived, and is lost: the PTO has
+        // nothing to repeat.
+        hosts.up.delays = [](const QuicDeparture& it) -> std::vector<int64_t> {
+            return it.ipBytes > HEADERS + 1280 ? std::vector<int64_t>{}
+                                               : std::vector<int64_t>{10 * MS};
+        };
+        QuicFlow flow(hosts, 10'000, 0);
+        flow.stream.Connect(0);
+        RunUntil(2 * SECOND);
+        NS_TEST_EXPECT_MSG_EQ(flow.server.read, 10'000, "all");
+        uint32_t least = UINT32_MAX;
+        for (const QuicDeparture& it : hosts.up.sent)
+        {
+            least = std::min(least, it.ipBytes);
+        }
+        // RFC 9001, section 5.4.2: header 5, number 2, PING and PADDING, tag 16.
+        NS_TEST_EXPECT_MSG_EQ(least, HEADERS + 1 + 4 + 2 + 2 + 16, "a lone PING");
+    }
+};
+
 class FlowControlTest : public SimulationTestCase
 {
   public:
@@ -605,6 +640,7 @@ class QuicConnectionTestSuite : public ns3::TestSuite
         AddTestCase(new HeadOfLineTest, Duration::QUICK);
         AddTestCase(new RepairTest, Duration::QUICK);
         AddTestCase(new ProbeTest, Duration::QUICK);
+        AddTestCase(new LonePingTest, Duration::QUICK);
         AddTestCase(new FlowControlTest, Duration::QUICK);
         AddTestCase(new FairnessTest, Duration::QUICK);
         AddTestCase(new FramesTest(true), Duration::QUICK);
