@@ -392,6 +392,53 @@ def fit_(
     fit(files, cc, runs, jobs, store, output)
 
 
+@cli.command()
+@click.argument("scenario", required=False, metavar="[PATH.toml]", type=_PATH)
+@click.option("--rate", help="Bottleneck rate, such as 100Mbps.")
+@click.option("--rtt", help="Base round-trip time without queueing, such as 100ms.")
+@click.option("--loss", help="Random loss in the direction of the data, such as 1%.")
+@click.option("--buffer", help="Buffer at the bottleneck, such as 1bdp, 200p, 64KiB or 50ms.")
+@_set_option
+@click.option(
+    "--goal", default="bulk", show_default=True,
+    help="bulk: one long transfer; short: pages of 500 kB; call: a call beside a transfer; fair: "
+        "what a neighbour is left.",
+)  # fmt: skip
+@click.option("--tunnels", metavar="NAME,…", help="Tunnels to compare; none: without a tunnel.")
+@click.option("--cc", "congestion", metavar="NAME,…", help="Congestion controls to compare.")
+@_seeds_option
+@_jobs_option
+@_runs_option
+@click.option("--plot", type=_PATH, help="Save a figure (.png, .svg or .pdf).")
+@click.option("--html", type=_PATH, help="Save a page with table, figure and configuration.")
+def advise(
+    scenario: Path | None,
+    settings: tuple[str, ...],
+    goal: str,
+    tunnels: str | None,
+    congestion: str | None,
+    seeds: str | None,
+    jobs: int | None,
+    store: Path,
+    plot: Path | None,
+    html: Path | None,
+    **options: str | None,
+) -> None:
+    """Rank tunnels and congestion controls for a use of a path.
+
+    PATH.toml is a scenario, such as `tunnelcc fit` writes. The command simulates all candidates on
+    the path, and on paths with other loss, RTT, rate and buffer; says which is best, what is not
+    told apart from it, what it costs, and where the ranking turns; and prints the configuration of
+    the real program. Exits with 1 if a run fails.
+    """
+    from tunnelcc.commands.advise import advise as run_all
+
+    if not run_all(
+        scenario, options, settings, goal, tunnels, congestion, seeds, jobs, store, plot, html
+    ):
+        sys.exit(1)
+
+
 @cli.group(cls=_Commands)
 def store() -> None:
     """List, check, export and delete finished runs."""

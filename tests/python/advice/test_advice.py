@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Advice: ranks by what counts, claims no more than runs show, and agrees with real programs."""
+
+from __future__ import annotations
+
+import csv
+import itertools
+from collections import defaultdict
+
+import numpy as np
+import pytest
+
+import tunnelcc as tc
+from helpers import ROOT
+from tunnelcc import advice, catalog
+from tunnelcc.advice import GOALS, TUNNELS, advise, configuration
+
+LOSSY = {"path": {"rate": "10Mbps", "rtt": "60ms", "loss": "1%"}, "duration": "5s"}
+
+
+@pytest.fixture(scope="module")
+def bulk(tmp_path_factory):
+    """BBR and CUBIC with 1 % loss, without a tunnel and with two."""
+    return advise(
+        LOSSY, "bulk", ("none", "wireguard", "gost-quic"), seeds=4, jobs=2, progress=False,
+        store=tmp_path_factory.mktemp("store"), has_variants=False,
+    )  # fmt: skip
+
+
+def test_candidates_are_ranked_and_those_of_one_result_are_one(bulk):
+    values = [it.value for it in bulk.candidates]
+    assert values == sorted(values, reverse=True)
+    names = [(it.tunnel, it.cc) for it in bulk.candidates]
+    assert sorted(names) == sorted([
+        ("none", "bbr"), ("none", "cubic"), ("wireguard", "bbr"), ("wireguard", "cubic"),
+        ("gost-quic", "any"),
+    ])  # fmt: skip
+    assert names[0] == ("none", "bbr")
+    assert bulk.best.to_best is None
+    for it in bulk.candidates[1:]:
+        assert it.to_best.high < 0 or it in bulk.equals
+    by_name = dict(zip(names, bulk.candidates, strict=True))
+    assert by_name["none", "cubic"].to_best.verdict == "less"
+    assert by_name["none", "cubic"].neighbour == pytest.approx(1)
+    assert by_name["none", "bbr"].neighbour < 1
+    assert by_name["wireguard", "bbr"].bytes > by_name["none", "bbr"].bytes > 1.03
+    assert "random loss" in by_name["none", "cubic"].limit
+    assert (bulk.paths, bulk.turns, bulk.failed) == ([], [], 0)
+
+
+def test_the_configuration_is_that_of_the_best(bulk):
+    first, second = bulk.configurations.values()
+    assert "tcp_congestion_control=bbr" in first
+    assert "wg-quick" in second
+    assert "relay+wss://" in configuration("gost-relay-wss", "cubic")
+    assert "sysctl" not in configuration("gost-quic", "any")
+    for name in TUNNELS:
+        assert name == "none" or (name in catalog.names() and configuration(name, "any"))
+
+
+@pytest.mark.parametrize(
+    "goal",
+    [pytest.param("fair", marks=pytest.mark.slow), pytest.param("short", marks=pytest.mark.slow),
+     "call"],
+)  # fmt: skip
+def test_every_goal_ranks_by_its_metric(goal, tmp_path):
+    found = advise(
+        {**LOSSY, "duration": "3s"}, goal, ("none", "wireguard"), ("cubic",), seeds=2, jobs=2,
+        progress=False, store=tmp_path, has_variants=False,
+    )  # fmt: skip
+    values = [it.value for it in found.candidates]
+    assert len(values) == 2
+    assert np.isfinite(values).all()
+    assert values == sorted(values, reverse=GOALS[goal].is_higher)
+
+
+def test_the_command_prints_a_ranking_and_saves_a_page(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "path.toml").write_text(
+        'duration = "2s"\n[path]\nrate = "4Mbps"\nrtt = "20ms"\nloss = "1%"\n'
+    )
+    command = ("advise", "path.toml", "--tunnels", "none,wireguard", "--cc", "bbr", "--seeds", "2")
+    code, out, err = run(*command, "--html", "page.html", "--plot", "figure.png")
+    assert code == 0, err
+    assert out.startswith("4Mbps × 20ms, loss 1 %, buffer 1bdp, 2s\none long transfer")
+    assert "path.rtt 40ms" in out
+    assert "stands for" in out
+    page = (tmp_path / "page.html").read_text()
+    assert "<svg" in page
+    assert page.count("<tr>") == 3  # the headings and two candidates
+    assert (tmp_path / "figure.png").stat().st_size > 1000
+    for wrong, told in (
+        (("--goal", "bulky"), "did you mean 'bulk'"),
+        (("--tunnels", "wiregard"), "wireguard"),
+        (("--seeds", "1"), "at least 2"),
+    ):
+        code, _, err = run("advise", "path.toml", *wrong)
+        assert code == 2
+        assert told in err
+
+
+def measured():
+    """Return condition → tunnel → goodputs of real programs (Mbit/s), for six paths with most."""
+    found = defaultdict(lambda: defaultdict(list))
+    file = ROOT / "tests" / "validation" / "data" / "programs" / "tunnels.csv"
+    with file.open() as lines:
+        for row in csv.DictReader(lines):
+            if row["beside"] == "0" and row["carrier_cc"] == row["cc"]:
+                key = row["rtt"], row["buffer_bdp"], row["loss"], row["cc"], int(row["flows"])
+                found[key][row["tunnel"]].append(float(row["goodput_mbps"]))
+    chosen = sorted(found, key=lambda key: (-len(found[key]), key))[:6]
+    return {key: found[key] for key in chosen}
+
+
+@pytest.mark.slow
+def test_the_ranking_is_that_of_real_programs(tmp_path):
+    """Where all measured runs of one program are 1 % better than all of another, it ranks first.
+
+    Six paths of 50 Mbit/s.
+    """
+    agree, all_pairs = 0, 0
+    for (rtt, buffer, loss, cc, flows), programs in measured().items():
+        table = {
+            "path": {"rate": "50Mbps", "rtt": f"{rtt}ms", "buffer": f"{buffer}bdp",
+                     "loss": float(loss), "jitter": "20us"},
+            "hosts": {"tcp_rmem": "6MiB", "tcp_wmem": "4MiB"}, "duration": "20s", "warmup": "5s",
+            "flows": [{"count": flows}],
+        }  # fmt: skip
+        found = advise(
+            table, "bulk", tuple(programs), (cc,), seeds=3, store=tmp_path, jobs=1, progress=False,
+            has_variants=False,
+        )  # fmt: skip
+        ours = {it.tunnel: it.value / 1e6 for it in found.candidates}
+        for one, other in itertools.permutations(programs, 2):
+            if min(programs[one]) > 1.01 * max(programs[other]):
+                all_pairs += 1
+                agree += ours[one] > ours[other]
+        theirs = {name: round(float(np.mean(values)), 2) for name, values in programs.items()}
+        print(rtt, buffer, loss, cc, flows, {k: round(v, 2) for k, v in ours.items()}, theirs)
+    print(f"{agree} of {all_pairs} pairs")
+    assert all_pairs >= 40
+    assert agree >= 0.95 * all_pairs
+
+
+def test_a_network_is_refused():
+    with pytest.raises(tc.ConfigError, match="network"):
+        advise({"network": {"shape": "line"}})
+    assert advice.SEEDS >= 2

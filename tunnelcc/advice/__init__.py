@@ -1,0 +1,344 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""From a path to advice: which tunnel and congestion control serve a use best there."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tunnelcc.advice.goals import CONGESTION_CONTROLS, GOALS, TUNNELS, Goal
+from tunnelcc.config import Experiment
+from tunnelcc.config import scenario as scenarios
+from tunnelcc.errors import ConfigError, Problem, unknown_name
+from tunnelcc.metrics import paired
+from tunnelcc.metrics.paired import Difference
+from tunnelcc.schema.toml import read_toml
+from tunnelcc.schema.units import format_probability, format_rate, format_time
+from tunnelcc.sweeps import Sweep, Tally, results_of
+from tunnelcc.sweeps import run as run_sweep
+
+if TYPE_CHECKING:
+    import xarray
+
+__all__ = ["CONGESTION_CONTROLS", "GOALS", "TUNNELS", "Advice", "Candidate", "advise"]
+
+SEEDS = 5
+# Short, so that all candidates on all paths take minutes; a scenario's own duration counts.
+_DURATION = "12s"
+_CONFIGURATIONS = Path(__file__).with_name("configurations.toml")
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A tunnel with a congestion control on the given path, in SI units.
+
+    ``cc``: "any" if the carrier has its own. ``value``: mean of the goal's metric. ``to_best``: the
+    difference to the best one, None of itself. ``limit``: what limited it. ``bytes``: on the wire
+    for a byte of the application. ``cpu``: of the busier host. ``neighbour``: the goodput of a
+    CUBIC flow beside it, as part of what that has beside a plain CUBIC flow.
+    """
+
+    tunnel: str
+    cc: str
+    value: float
+    to_best: Difference | None
+    limit: str
+    bytes: float
+    cpu: float
+    neighbour: float
+
+    @property
+    def name(self) -> str:
+        """Tunnel and congestion control."""
+        tunnel = "no tunnel" if self.tunnel == "none" else self.tunnel
+        return tunnel if self.cc == "any" else f"{tunnel} with {self.cc}"
+
+
+@dataclass(frozen=True)
+class Turn:
+    """Another path on which another candidate is best: by ``gain``, with its interval."""
+
+    path: str
+    best: str
+    value: float
+    gain: Difference
+
+
+@dataclass(frozen=True)
+class Advice:
+    """The candidates, the best first, and the changes of the path that turn the ranking.
+
+    ``paths``: the other paths that were simulated. ``failed``: runs that failed. ``results``: on
+    the given path. ``differences``: to the best one, by the places of tunnel and algorithm.
+    """
+
+    goal: Goal
+    conditions: str
+    candidates: list[Candidate]
+    turns: list[Turn]
+    paths: list[str]
+    seeds: int
+    failed: int
+    results: xarray.Dataset
+    differences: dict[tuple[int, ...], Difference]
+
+    @property
+    def best(self) -> Candidate:
+        """The one with the best mean."""
+        return self.candidates[0]
+
+    @property
+    def equals(self) -> list[Candidate]:
+        """Those that the runs do not tell from the best."""
+        return [
+            it for it in self.candidates
+            if it.to_best is not None and it.to_best.verdict in ("undecided", "same")
+        ]  # fmt: skip
+
+    @cached_property
+    def configurations(self) -> dict[str, str]:
+        """What starts the best candidate, and the best tunnel if that is another: by name."""
+        tunnel = next((it for it in self.candidates if it.tunnel != "none"), self.best)
+        return {it.name: configuration(it.tunnel, it.cc) for it in (self.best, tunnel)}
+
+
+def configuration(tunnel: str, cc: str) -> str:
+    """Return commands for both ends of a tunnel, and for its congestion control."""
+    text = read_toml(_CONFIGURATIONS).get(tunnel, {}).get("text", "").strip()
+    lines = [text] if text else []
+    if cc != "any":
+        where = "the sending host" if tunnel == "none" else "the hosts whose TCP crosses the path"
+        lines.append(f"# on {where}")
+        lines.append(f"sysctl -w net.ipv4.tcp_congestion_control={cc}")
+    return "\n".join(lines)
+
+
+def advise(
+    table: Mapping[str, Any],
+    goal: str = "bulk",
+    tunnels: Sequence[str] = TUNNELS,
+    congestion: Sequence[str] = CONGESTION_CONTROLS,
+    *,
+    seeds: int = SEEDS,
+    store: str | Path = "runs",
+    jobs: int | None = None,
+    progress: bool = True,
+    has_variants: bool = True,
+) -> Advice:
+    """Simulate tunnels and congestion controls on a path and on others like it, and rank them.
+
+    ``table``: the tables of a scenario: its path and hosts count, and its flows for ``bulk``.
+    ``has_variants``: also simulate the path with other loss, RTT, rate and buffer. Raises
+    ConfigError.
+    """
+    if goal not in GOALS:
+        raise unknown_name("--goal", goal, GOALS)
+    if seeds < 2:
+        raise ConfigError(Problem("--seeds", seeds, "at least 2, for differences"))
+    found = GOALS[goal]
+    base = {key: value for key, value in table.items() if key not in ("tunnel", "sweep", "title")}
+    if "network" in base or "tunnels" in base:
+        expected = "a scenario with one path: no network, and no tunnels of its own"
+        raise ConfigError(
+            Problem("advise", "network" if "network" in base else "tunnels", expected)
+        )
+    own = base.pop("flows", None)
+    base.setdefault("duration", _DURATION)
+    flows = own if goal == "bulk" and own else list(found.flows)
+    paths = _paths(base) if has_variants else [("the path", {})]
+    given = paths[0][1]
+    axes: dict[str, Any] = {"tunnel.name": list(tunnels), found.cc_key: list(congestion)}
+    zipped = {key: [values.get(key, given.get(key)) for _, values in paths] for key in given}
+    results, tally = _swept(
+        {**base, "flows": flows}, {**axes, "zip": zipped} if zipped else axes, seeds, store, jobs,
+        progress,
+    )  # fmt: skip
+    with_plain = {
+        "tunnel.name": list(dict.fromkeys(["none", *tunnels])),
+        "flows.0.cc": list(dict.fromkeys(["cubic", *congestion])),
+    }
+    beside = {**base, "flows": list(GOALS["fair"].flows)}
+    neighbour, _ = _swept(beside, with_plain, seeds, store, jobs, progress)
+    path = Experiment.parse(scenarios.apply(base, {}))
+    conditions = ", ".join([
+        f"{format_rate(path.path.rate or 0)} × {format_time(path.path.rtt)}",
+        *([f"loss {100 * path.path.loss:g} %"] if path.path.loss else []),
+        f"buffer {path.path.buffer}", format_time(path.duration),
+    ])  # fmt: skip
+    return _ranked(
+        found, results, neighbour, [name for name, _ in paths], conditions, seeds, tally.failed
+    )
+
+
+def _swept(
+    table: dict[str, Any],
+    axes: dict[str, Any],
+    seeds: int,
+    store: str | Path,
+    jobs: int | None,
+    progress: bool,
+) -> tuple[xarray.Dataset, Tally]:
+    declared = Sweep(table, axes, seeds)
+    digest = hashlib.sha256(declared.to_toml().encode()).hexdigest()[:8]
+    declared.name = f"advise-{digest}"
+    tally = run_sweep(declared, store, jobs=jobs, progress=progress)
+    return results_of(declared, tally, store), tally
+
+
+def _paths(base: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    """Return the given path, and those that differ in one thing: name, and keys with values."""
+    path = Experiment.parse(scenarios.apply(base, {})).path
+    if path.rate is None:
+        raise ConfigError(Problem("path.rate", "none", "a rate, so that there is a bottleneck"))
+    buffer = path.buffer.at(path.rate, path.rtt) or (path.buffer.packets or 0) * 1500
+    here = {
+        "path.rate": format_rate(path.rate), "path.rtt": format_time(path.rtt),
+        "path.loss": format_probability(path.loss), "path.buffer": f"{buffer}B",
+    }  # fmt: skip
+    less, more = path.loss / 4, max(4 * path.loss, 0.001)
+    changes: list[tuple[str, float, str]] = [
+        ("path.loss", path.loss, format_probability(float(f"{more:.3g}"))),
+        ("path.rtt", path.rtt, format_time(float(f"{2 * path.rtt:.4g}"))),
+        ("path.rate", path.rate, format_rate(float(f"{2 * path.rate:.4g}"))),
+        ("path.rate", path.rate, format_rate(float(f"{path.rate / 2:.4g}"))),
+        ("path.buffer", buffer, f"{max(buffer // 4, 3100)}B"),
+        ("path.buffer", buffer, f"{4 * buffer}B"),
+    ]
+    if path.loss:
+        changes.append(("path.loss", path.loss, format_probability(float(f"{less:.3g}"))))
+    if more < 0.02:
+        changes.append(("path.loss", path.loss, "2%"))
+    found = [("the path", here)]
+    for key, _, text in changes:
+        found.append((f"{key} {text}", {**here, key: text}))
+    return found
+
+
+def _ranked(
+    goal: Goal,
+    results: xarray.Dataset,
+    neighbour: xarray.Dataset,
+    paths: list[str],
+    conditions: str,
+    seeds: int,
+    failed: int,
+) -> Advice:
+    values = _values(goal, results)  # tunnel, cc, path, seed
+    tunnels = [str(it) for it in results["tunnel.name"].values]
+    algorithms = [str(it) for it in results[goal.cc_key].values]
+    shown = _different(values, tunnels, algorithms)
+    better = 1.0 if goal.is_higher else -1.0
+    means = {point: float(np.nanmean(values[point][0])) for point in shown}
+    order = sorted(shown, key=lambda point: -better * means[point])
+    best = order[0]
+    # Whichever is truly the best, it is called worse with 5 % at most: it has as many rivals as
+    # there are intervals (Hsu, Constrained Simultaneous Confidence Intervals for Multiple
+    # Comparisons with the Best, 1984; with Bonferroni's bound).
+    rivals = max(len(order) - 1, 1)
+    confidence = paired.each_of(rivals)
+    beside = _beside(neighbour)
+    candidates: list[Candidate] = []
+    differences: dict[tuple[int, ...], Difference] = {}
+    for point in order:
+        tunnel, cc = tunnels[point[0]], algorithms[point[1]]
+        difference = (
+            None
+            if point == best
+            else (paired.difference(values[point][0], values[best][0], confidence))
+        )
+        if difference is not None:
+            differences[point] = difference
+        at = {"tunnel.name": tunnel, goal.cc_key: cc}
+        here = results.sel(at)
+        here = here.isel(point=0) if "point" in here.dims else here
+        candidates.append(Candidate(
+            tunnel, shown[point], means[point], difference, _limit(here),
+            1 / float(here["efficiency"].mean()),
+            float(np.maximum(here["cpu_client"], here["cpu_server"]).mean()),
+            beside.get((tunnel, cc), float("nan")),
+        ))  # fmt: skip
+    turns = []
+    for number, name in enumerate(paths[1:], 1):
+        there = {
+            point: float(np.nanmean(values[point][number])) for point in shown
+            if np.isfinite(values[point][number]).any()
+        }  # fmt: skip
+        if not there:
+            continue
+        first = max(there, key=lambda point: better * there[point])
+        gain = paired.difference(
+            values[first][number], values[best][number], paired.each_of(rivals * len(paths))
+        )
+        if first != best and gain.verdict == ("more" if goal.is_higher else "less"):
+            winner = Candidate(
+                tunnels[first[0]], shown[first], 0.0, None, "", 0.0, 0.0, 0.0
+            ).name  # fmt: skip
+            turns.append(Turn(name, winner, there[first], gain))
+    return Advice(
+        goal, conditions, candidates, turns, paths[1:], seeds, failed,
+        (results.isel(point=0) if "point" in results.dims else results).assign_attrs(
+            title=conditions
+        ),
+        differences,
+    )  # fmt: skip
+
+
+def _values(goal: Goal, results: xarray.Dataset) -> NDArray[np.float64]:
+    """Return the goal's metric; shape (tunnel, cc, path, seed)."""
+    values = results[goal.metric]
+    if goal.flow is not None:
+        values = values.isel(flow=goal.flow)
+    elif "flow" in values.dims:
+        values = values.mean("flow")
+    if "point" not in values.dims:
+        values = values.expand_dims("point")
+    found: NDArray[np.float64] = values.transpose(
+        "tunnel.name", goal.cc_key, "point", "seed"
+    ).values
+    return found
+
+
+def _different(
+    values: NDArray[np.float64], tunnels: Sequence[str], algorithms: Sequence[str]
+) -> dict[tuple[int, int], str]:
+    """Return the places of candidates that have results, and the names of their algorithms.
+
+    Where the carrier has its own congestion control, one stands for all.
+    """
+    found = {}
+    for tunnel in range(len(tunnels)):
+        is_same = len(algorithms) > 1 and all(
+            np.array_equal(values[tunnel, 0], values[tunnel, cc], equal_nan=True)
+            for cc in range(1, len(algorithms))
+        )
+        for cc, name in enumerate(algorithms[:1] if is_same else algorithms):
+            if np.isfinite(values[tunnel, cc, 0]).any():
+                found[tunnel, cc] = "any" if is_same else name
+    if not found:
+        raise ConfigError(Problem("advise", ", ".join(tunnels), "tunnels that run on this path"))
+    return found
+
+
+def _beside(results: xarray.Dataset) -> dict[tuple[str, str], float]:
+    """Return what the neighbour keeps, by tunnel and congestion control."""
+    goodput = results["flow_goodput"].isel(flow=1).mean("seed")
+    tunnels = [str(it) for it in results["tunnel.name"].values]
+    algorithms = [str(it) for it in results["flows.0.cc"].values]
+    plain = float(goodput.sel({"tunnel.name": "none", "flows.0.cc": "cubic"}))
+    return {
+        (tunnel, cc): float(goodput.sel({"tunnel.name": tunnel, "flows.0.cc": cc})) / plain
+        for tunnel in tunnels
+        for cc in algorithms
+    }
+
+
+def _limit(here: xarray.Dataset) -> str:
+    texts = [str(it) for it in here["flow_limited_by"].values.flat if it]
+    return max(dict.fromkeys(texts), key=texts.count).removeprefix("the ") if texts else "–"

@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""``tunnelcc advise``: from a path to a ranking of tunnels and congestion controls."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+
+from tunnelcc import advice as advices
+from tunnelcc.advice import Advice, Candidate
+from tunnelcc.commands.interrupt import interruptible
+from tunnelcc.commands.options import KEYS, changes, listed
+from tunnelcc.commands.sweep import parse_seeds
+from tunnelcc.config import scenario as scenarios
+from tunnelcc.errors import ConfigError, Problem
+from tunnelcc.metrics.paired import CONFIDENCE
+from tunnelcc.output.tables import Table, console
+from tunnelcc.plots import check_file, differences, save
+
+_HEADINGS = (
+    "rank", "tunnel", "cc", "", "to the best", "bytes", "CPU", "neighbour", "limited by",
+)  # fmt: skip
+_NOTE = (
+    "bytes: on the wire for each byte of the application. CPU: of the busier host, with the costs "
+    "of its profile. neighbour: goodput of a CUBIC flow beside it, as part of what it has beside a "
+    "plain CUBIC flow"
+)
+
+
+def advise(
+    file: Path | None,
+    options: Mapping[str, str | None],
+    settings: tuple[str, ...],
+    goal: str,
+    tunnels: str | None,
+    congestion: str | None,
+    seeds: str | None,
+    jobs: int | None,
+    store: Path,
+    plot: Path | None,
+    html: Path | None,
+) -> bool:
+    """Print the ranking. Return whether every run succeeded."""
+    if plot is not None:
+        check_file(plot, "--plot")
+    if html is not None and not html.parent.is_dir():
+        raise ConfigError(Problem("--html", str(html), "a file in an existing directory"))
+    count = parse_seeds(seeds) if seeds is not None else advices.SEEDS
+    if not isinstance(count, int):
+        raise ConfigError(Problem("--seeds", seeds, "a number of seeds"))
+    table = scenarios.read_scenario(file) if file is not None else {}
+    given = {name: options.get(name) for name in KEYS}
+    table = scenarios.apply(table, changes(table, given, settings))
+    with interruptible():
+        found = advices.advise(
+            table, goal, listed(tunnels) or advices.TUNNELS,
+            listed(congestion) or advices.CONGESTION_CONTROLS,
+            seeds=count, store=store, jobs=jobs,
+        )  # fmt: skip
+    _print(found)
+    figure = _figure(found)
+    if plot is not None and figure is not None:
+        save(figure, plot)
+        click.echo(plot)
+    if html is not None:
+        _write_page(found, figure, html)
+        click.echo(html)
+    return not found.failed
+
+
+def _print(found: Advice) -> None:
+    out = console()
+    out.print(f"{found.conditions}\n{found.goal.words}", style="bold", markup=False)
+    rows = [list(_cells(found, place, it)) for place, it in enumerate(found.candidates, 1)]
+    headings = list(_headings(found))
+    Table("", headings, rows, (0, 3, 4, 5, 6, 7), whole=range(9)).print(out)
+    out.print(f"{_statement()}. {_NOTE}", markup=False)
+    for line in _verdicts(found):
+        out.print(line, markup=False)
+    for line in _turns(found):
+        out.print(f"  {line}", markup=False)
+    for name, text in found.configurations.items():
+        out.print(f"\nWhat {name} stands for:\n{text}", markup=False)
+
+
+def _statement() -> str:
+    return f"[low, high]: all intervals hold together with {CONFIDENCE:.0%} confidence"
+
+
+def _headings(found: Advice) -> tuple[str, ...]:
+    goal = found.goal
+    name = goal.metric.removeprefix("flow_").replace("_", " ")
+    return (*_HEADINGS[:3], f"{name} {goal.unit}", *_HEADINGS[4:])
+
+
+def _cells(found: Advice, place: int, it: Candidate) -> tuple[str, ...]:
+    difference = "best"
+    if it.to_best is not None:
+        low, mean, high = (100 * v for v in (it.to_best.low, it.to_best.mean, it.to_best.high))
+        difference = f"{mean:+.1f} % [{low:+.1f}, {high:+.1f}]".replace("-", "−")
+        if not it.to_best.is_ratio:
+            difference = "not known"
+    value = found.goal.factor * it.value
+    return (
+        str(place), it.tunnel, it.cc, "–" if np.isnan(value) else f"{value:.4g}", difference,
+        _number(it.bytes, ".3f"), _number(it.cpu, ".0%"), _number(it.neighbour, ".0%"), it.limit,
+    )  # fmt: skip
+
+
+def _number(value: float, form: str) -> str:
+    return format(value, form) if np.isfinite(value) else "–"
+
+
+def _verdicts(found: Advice) -> list[str]:
+    """Return what the ranking says, and what it leaves open."""
+    best, equals = found.best, found.equals
+    if not equals:
+        return [_sentence(f"{best.name} is the best of these.")]
+    names = ", ".join(it.name for it in equals)
+    return [
+        _sentence(f"{best.name} has the best mean.")
+        + f" {found.seeds} seeds do not tell it from: {names}. Choose "
+        "among them by bytes, CPU and neighbours, or use more --seeds."
+    ]
+
+
+def _sentence(text: str) -> str:
+    return "No " + text.removeprefix("no ") if text.startswith("no ") else text
+
+
+def _turns(found: Advice) -> list[str]:
+    """Return under which changes of the path another one is best."""
+    if not found.paths:
+        return []
+    name = found.best.name
+    lines = [
+        f"{turn.path}: {turn.best} is better than {name} by {100 * turn.gain.mean:+.0f} % "
+        f"[{100 * turn.gain.low:+.0f}, {100 * turn.gain.high:+.0f}]"
+        for turn in found.turns
+    ]
+    turned = [turn.path for turn in found.turns]
+    same = [name for name in found.paths if name not in turned]
+    if same:
+        lines.append(f"no other is shown to be better with {', '.join(same)}")
+    return lines
+
+
+def _figure(found: Advice) -> Any:
+    if not found.differences:
+        return None
+    goal, results = found.goal, found.results
+    if goal.flow is not None:
+        results = results.assign({goal.metric: results[goal.metric].isel(flow=goal.flow)})
+    cc = found.best.cc
+    cc = str(results[goal.cc_key].values[0]) if cc == "any" else cc
+    to = f"tunnel.name={found.best.tunnel},{goal.cc_key}={cc}"
+    return differences(results, goal.metric, to, found.differences)
+
+
+def _write_page(found: Advice, figure: Any, file: Path) -> None:
+    from tunnelcc.report import html
+
+    text = html.render(
+        Path(advices.__file__).with_name("page.html"),
+        title=f"Advice: {found.goal.words.partition(':')[0]}",
+        conditions=found.conditions,
+        goal=found.goal.words,
+        seeds=found.seeds,
+        verdicts=_verdicts(found),
+        headings=_headings(found),
+        rows=[_cells(found, place, it) for place, it in enumerate(found.candidates, 1)],
+        note=_NOTE,
+        figure="" if figure is None else html.inline_svg(figure),
+        turns=_turns(found),
+        configurations=found.configurations,
+        command=shlex.join(["tunnelcc", *sys.argv[1:]]),
+    )
+    html.write(file, text)
