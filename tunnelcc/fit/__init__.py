@@ -187,14 +187,15 @@ class _Prior:
         self.floor = 0.3 / found.segments
         ratio = found.retransmits / found.segments if np.isfinite(found.retransmits) else 0.02
         self.ratio = min(max(ratio, 3 / found.segments), 0.5)
-        least = 0.97 if found.has_raw_rtt else 0.4
+        least = 0.98 if found.has_raw_rtt else 0.4
         rates = (self.least_rate, 10 * self.least_rate)
         if found.plateau > 0:
             full = found.plateau * (mss + _HEADER) / mss
             rates = (0.99 * full, 1.01 * full)
         self.bounds = np.log([
             rates,
-            [least * found.least_rtt, 1.01 * found.least_rtt],
+            # No RTT is below the path's.
+            [least * found.least_rtt, 1.001 * found.least_rtt],
             [0.3 * self.queue, max(6 * self.queue, 4 * found.least_rtt)],
             [self.floor, min(3 * self.ratio, 0.6)],
         ])  # fmt: skip

@@ -3,7 +3,7 @@
 
 Paths are simulated, each with its own seed, and an emulator learns from the runs how features of
 flows follow from the values of a path: thin-plate splines that smooth, whose strength and errors
-cross-validation tells. A path is as likely as the normal distribution of these errors says (a
+cross-validation tells. A path is as likely as the distribution of these errors says (a
 synthetic likelihood: Wood, Statistical inference for noisy nonlinear ecological dynamic systems,
 2010), noise of the runs included. Each round simulates paths that are likely after the one before.
 """
@@ -29,6 +29,9 @@ _WALKERS, _STEPS = 160, 120
 _TEMPERED = 0.25
 # What the covariance of errors takes from its diagonal alone (shrinkage).
 _SHRUNK = 0.3
+# Errors are larger where the emulator has not looked, and some are far out: their variance is taken
+# as larger, and their distribution as Student's with so many degrees of freedom.
+_INFLATED, _FREEDOM = 2.0, 5.0
 # An emulator of few runs is no better than this part of a feature's spread.
 _LEAST_ERROR = 0.01
 
@@ -121,11 +124,14 @@ def _likelihood(
     emulator = RBFInterpolator(points, scaled, smoothing=smoothing)
     covariance = errors.T @ errors / len(errors)
     diagonal = np.diag(np.diag(covariance) + _LEAST_ERROR**2)
-    inverse = np.linalg.inv((1 - _SHRUNK) * covariance + _SHRUNK * diagonal)
+    spread_of_errors = _INFLATED * ((1 - _SHRUNK) * covariance + _SHRUNK * diagonal)
+    inverse = np.linalg.inv(spread_of_errors)
+    size = len(goal)
 
     def likelihood(there: Floats) -> Floats:
         away = emulator((there - middle) / width) - goal
-        found: Floats = -0.5 * np.einsum("ij,jk,ik->i", away, inverse, away)
+        squares = np.einsum("ij,jk,ik->i", away, inverse, away)
+        found: Floats = -0.5 * (_FREEDOM + size) * np.log1p(squares / _FREEDOM)
         return found
 
     return likelihood

@@ -61,7 +61,7 @@ def test_the_configuration_is_that_of_the_best(bulk):
 @pytest.mark.parametrize(
     "goal",
     [pytest.param("fair", marks=pytest.mark.slow), pytest.param("short", marks=pytest.mark.slow),
-     "call"],
+     pytest.param("call", marks=pytest.mark.slow)],
 )  # fmt: skip
 def test_every_goal_ranks_by_its_metric(goal, tmp_path):
     found = advise(

@@ -141,7 +141,7 @@ JSON = st.recursive(
 )  # fmt: skip
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(JSON)
 def test_no_json_of_a_stranger_does_more_than_have_no_streams(table):
     for reader in (iperf3.read, flent.read):
@@ -149,7 +149,7 @@ def test_no_json_of_a_stranger_does_more_than_have_no_streams(table):
             assert len(stream.time) == len(stream.goodput) > 1
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.binary(max_size=300))
 def test_no_bytes_of_a_stranger_crash(tmp_path_factory, data):
     for head in (b"", b"\x1f\x8b\x08\0", struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1)):
@@ -159,10 +159,7 @@ def test_no_bytes_of_a_stranger_crash(tmp_path_factory, data):
             continue
 
 
-def test_a_small_file_that_unpacks_to_a_large_one_is_refused(tmp_path):
-    bomb = tmp_path / "bomb.gz"
-    with gzip.open(bomb, "wb", compresslevel=1) as out:
-        for _ in range(257):
-            out.write(bytes(2**20))
-    with pytest.raises(tc.ConfigError, match="at most 256 MiB"):
-        read(bomb)
+def test_a_small_file_that_unpacks_to_a_large_one_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr("tunnelcc.formats.read._MOST_BYTES", 2**20)
+    with pytest.raises(tc.ConfigError, match="at most 1 MiB"):
+        of(tmp_path, gzip.compress(bytes(2**20 + 1)))

@@ -30,9 +30,9 @@ def pairs(generator, count, ratio=0.9, correlation=0.95, deviation=0.1):
 @pytest.mark.parametrize("correlation", [0.0, 0.99])
 def test_intervals_contain_the_truth_as_often_as_they_say(ratio, correlation):
     generator = np.random.default_rng(1)
-    found = [paired.difference(*pairs(generator, 6, ratio, correlation), 0.9) for _ in range(2000)]
+    found = [paired.difference(*pairs(generator, 6, ratio, correlation), 0.9) for _ in range(800)]
     held = np.mean([it.low <= ratio - 1 <= it.high for it in found])
-    assert held == pytest.approx(0.9, abs=0.025)  # four standard errors
+    assert held == pytest.approx(0.9, abs=0.04)  # nearly four standard errors
 
 
 def test_equality_is_rejected_when_the_paired_t_test_rejects_it():

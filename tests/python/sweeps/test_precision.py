@@ -30,7 +30,7 @@ def test_promises_hold_at_whatever_look_they_end():
     """Normal runs, of which many looks would break a promise that each look makes alone."""
     generator = np.random.default_rng(1)
     held, looks, used = [], [], []
-    for _ in range(300):
+    for _ in range(120):
         common, *own = generator.normal(size=(4, 400))
         means = np.array([10.0, 9.5, 11.0])
         runs = means[:, None] * (1 + 0.1 * (0.8 * common + 0.6 * np.array(own)))
