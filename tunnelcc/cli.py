@@ -640,7 +640,8 @@ def show(what: str, name: str | None, mode: str | None, only: str | None) -> Non
 @click.argument("scenario", required=False, type=_PATH)
 @click.option(
     "--over", multiple=True, required=True, metavar="KEY=LOW..HIGH",
-    help="A key and where it is searched: LOW..HIGH, LOW..HIGH:log, or VALUE,VALUE,… Repeatable.",
+    help="A key and where it is searched: LOW..HIGH, LOW..HIGH:log, VALUE,VALUE,…, or "
+        "path.rate_steps=LOW..HIGH:8 for a trace of eight rates. Repeatable.",
 )  # fmt: skip
 @click.option("--minimise", metavar="METRIC", help="Search for the least value of this metric.")
 @click.option("--maximise", metavar="METRIC", help="Search for the greatest value.")
@@ -671,6 +672,24 @@ def search(
     from tunnelcc.commands import search as command
 
     command.run(scenario, settings, over, output, **options)
+
+
+@cli.command()
+@click.argument("results", type=_PATH)
+@click.option(
+    "--metric", default="goodput", show_default=True, metavar="METRIC",
+    help="The metric, or module:function for one of your own.",
+)  # fmt: skip
+@click.option("--flow", type=int, help="The flow, from 0, of a metric of flows.")
+@click.option("--output", "-o", type=_PATH, help="Save a figure (.png, .svg or .pdf).")
+def sensitivity(results: Path, metric: str, flow: int | None, output: Path | None) -> None:
+    """Tell how much of a metric's variance each key of a sweep explains.
+
+    RESULTS is STORE/NAME, a store with one sweep, or a .nc file.
+    """
+    from tunnelcc.commands import sensitivity as command
+
+    command.run(results, metric, flow, output)
 
 
 @cli.group()

@@ -20,8 +20,6 @@ from tunnelcc.output.tables import Table, console
 from tunnelcc.schema.toml import parse_value, write_toml
 from tunnelcc.searches import Find, Point, search
 
-_SCALES = ("linear", "log")
-
 
 def run(
     file: Path | None,
@@ -54,13 +52,17 @@ def _axis(text: str) -> tuple[str, Any]:
         return key, parse_value(values)
     low, dots, high = values.partition("..")
     if dots:
-        high, _, scale = high.partition(":")
-        return key, {
+        high, *rest = (part.strip() for part in high.split(":"))
+        ends = {
             "from": scenarios.parse_text(key, low.strip()),
-            "to": scenarios.parse_text(key, high.strip()),
-            "scale": scale.strip() or "linear",
+            "to": scenarios.parse_text(key, high),
         }
+        return key, {**ends, **dict(_detail(part) for part in rest)}
     return key, [scenarios.parse_text(key, value.strip()) for value in values.split(",")]
+
+
+def _detail(text: str) -> tuple[str, Any]:
+    return ("steps", int(text)) if text.isdecimal() else ("scale", text)
 
 
 class _Shown:

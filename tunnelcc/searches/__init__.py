@@ -37,6 +37,9 @@ _RANDOM_PART = 0.25
 #: Points that run again with fresh seeds.
 _FINALISTS = 5
 _MOST_POINTS = 100_000
+#: The key of a trace of rates.
+_STEPS = ".rate_steps"
+_MOST_STEPS = 100
 
 
 @dataclass(frozen=True)
@@ -100,7 +103,8 @@ def search(
 
     - ``base``: the scenario.
     - ``over``: key → a list of values, or an interval ``{"from": "1ms", "to": "1s"}``, with
-      ``"scale": "log"`` if wanted.
+      ``"scale": "log"`` if wanted. For ``path.rate_steps``, ``{"from": "5Mbps", "to": "50Mbps",
+      "steps": 8}`` searches a trace: eight rates follow the first one, each for as long.
     - ``minimise``, ``maximise``: one metric, of a run or of a flow (``flow``, from 0).
     - ``budget``: runs of the search; each point takes ``seeds`` of them.
     - ``fresh_seeds``: seeds with which the best points run again.
@@ -121,7 +125,7 @@ def search(
     _check_count("seeds", seeds, budget)
     _check_count("fresh_seeds", fresh_seeds, 10_000)
     table = experiment.table()
-    space = {key: _values(key, values, table) for key, values in over.items()}
+    space = {key: _values(key, values, table, experiment) for key, values in over.items()}
     if not space:
         raise ConfigError(Problem("over", MISSING, "at least one key and its values"))
     runs = _Runs(table, goal, Store(store), jobs)
@@ -172,6 +176,24 @@ def _confirmed(points: Sequence[Point], runs: _Runs, first: int, count: int) -> 
         goal, settings, means[chosen], float(half), best[chosen].value, seeds, points,
         build(runs.table, {**settings, "seed": first}),
     )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _Trace:
+    """Rates that follow the path's first one, each for as long."""
+
+    rates: Interval
+    steps: int
+    duration: float
+
+    def suggested(self, trial: Any, key: str) -> list[list[str]]:
+        """Return a trial's ``rate_steps``."""
+        length = self.duration / (self.steps + 1)
+        parts = [trial.suggest_float(f"{key}.{step}", 0.0, 1.0) for step in range(self.steps)]
+        return [
+            [f"{step * length:.6g}s", self.rates.rounded(part)]
+            for step, part in enumerate(parts, 1)
+        ]
 
 
 class _Runs:
@@ -255,8 +277,19 @@ def _goal(
     return Goal(metric, maximise is not None, flow)
 
 
-def _values(key: str, values: object, table: Mapping[str, Any]) -> Interval | Sequence[Any]:
+def _values(
+    key: str, values: object, table: Mapping[str, Any], base: Experiment
+) -> Interval | _Trace | Sequence[Any]:
     """Return where a key is searched. Raises ConfigError."""
+    if isinstance(values, Mapping) and key.endswith(_STEPS):
+        steps = values.get("steps")
+        if isinstance(steps, bool) or not isinstance(steps, int) or not 1 <= steps <= _MOST_STEPS:
+            expected = f"a whole number from 1 to {_MOST_STEPS}: how many rates follow"
+            raise ConfigError(Problem(f"over.{key}.steps", steps, expected))
+        limits = {name: it for name, it in values.items() if name != "steps"}
+        rates = _values(key.removesuffix(_STEPS) + ".rate", limits, table, base)
+        assert isinstance(rates, Interval)
+        return _Trace(rates, steps, base.duration)
     if isinstance(values, Mapping):
         try:
             return parse_interval(key, values, table)
@@ -272,7 +305,9 @@ def _values(key: str, values: object, table: Mapping[str, Any]) -> Interval | Se
     raise ConfigError(Problem(f"over.{key}", values, expected))
 
 
-def _suggested(trial: Any, key: str, space: Interval | Sequence[Any]) -> Any:
+def _suggested(trial: Any, key: str, space: Interval | _Trace | Sequence[Any]) -> Any:
+    if isinstance(space, _Trace):
+        return space.suggested(trial, key)
     if isinstance(space, Interval):
         return space.rounded(trial.suggest_float(key, 0.0, 1.0))
     return space[trial.suggest_categorical(key, range(len(space)))]

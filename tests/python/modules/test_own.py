@@ -285,6 +285,7 @@ def test_a_class_that_workers_cannot_import(tmp_path):
         _experiment(Local)
 
 
+@pytest.mark.slow
 def test_a_script_whose_class_workers_import(tmp_path):
     script = PYTHON.replace("HERE", "pass") + textwrap.dedent("""
     experiment = tc.Experiment(duration="1s", flows=[tc.Flow(cc=Mine(step=2))])

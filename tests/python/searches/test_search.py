@@ -57,6 +57,17 @@ def test_impossible_points_do_not_end_it(tmp_path):
     assert any(math.isnan(it.value) and "no-such" in it.error for it in found.points)
 
 
+@pytest.mark.slow
+def test_a_trace_of_rates_is_searched(tmp_path):
+    over = {"path.rate_steps": {"from": "1Mbps", "to": "20Mbps", "steps": 3}}
+    found = tc.search(BASE, over, minimise="goodput", budget=10, fresh_seeds=1, store=tmp_path)
+    starts = [step for step, _ in found.settings["path.rate_steps"]]
+    assert starts == ["0.5s", "1s", "1.5s"]
+    rates = [rate for _, rate in found.experiment.path.rate_steps]
+    assert all(1e6 <= rate <= 20e6 for rate in rates)
+    assert found.value < (10e6 + sum(rates)) / 4
+
+
 @pytest.mark.parametrize(
     ("over", "keys", "expected"),
     [
@@ -69,6 +80,7 @@ def test_impossible_points_do_not_end_it(tmp_path):
         ({"path.los": {"from": "0%", "to": "1%"}}, {"minimise": "goodput"}, "did you mean"),
         ({"path.loss": {"from": "0%"}}, {"minimise": "goodput"}, "over.path.loss.to"),
         ({"path.loss": []}, {"minimise": "goodput"}, "a list of values, or an interval"),
+        ({"path.rate_steps": {"from": "1Mbps", "to": "2Mbps"}}, {"minimise": "goodput"}, "steps"),
         ({}, {"minimise": "goodput"}, "at least one key"),
         ({"path.loss": ["1%"]}, {"minimise": "goodput", "budget": 0}, "budget = 0"),
         ({"path.loss": ["900%"]}, {"minimise": "goodput"}, "path.loss = '900%'"),
