@@ -27,8 +27,12 @@ _BITS = 8.0
 
 @dataclass(frozen=True)
 class Report:
-    """An interval of a flow, in SI units; NaN: not known. ``pacing_rate``: that it was sent at."""
+    """An interval of a flow, in SI units; NaN: not known. ``pacing_rate``: that it was sent at.
 
+    ``flow``: its position in the experiment.
+    """
+
+    flow: int
     now: float
     duration: float
     acked: float
@@ -48,6 +52,7 @@ class Learner(CongestionControl):
 
     interval = 1.0  # s; each environment sets its own
     first_rate = 1e6
+    flow = 0
     owns_window = True
 
     def on_start(self, state: State) -> None:
@@ -59,8 +64,8 @@ class Learner(CongestionControl):
         session = _current
         assert session is not None
         report = Report(
-            state.now, interval.duration, interval.acked, interval.lost, interval.rate,
-            interval.mean_rtt, state.min_rtt, state.pacing_rate,
+            self.flow, state.now, interval.duration, interval.acked, interval.lost,
+            interval.rate, interval.mean_rtt, state.min_rtt, state.pacing_rate,
         )  # fmt: skip
         session.reports.put(report)
         rate = session.rates.get()
@@ -78,7 +83,7 @@ _current: Session | None = None
 
 
 class Session:
-    """A run with one flow that waits. Used by one thread."""
+    """A run with flows that wait, one at a time. Used by one thread."""
 
     def __init__(self, experiment: Experiment) -> None:
         self.reports: SimpleQueue[Report | Result | RunError] = SimpleQueue()
