@@ -85,7 +85,7 @@ def test_threads_do_not_simulate_at_once():
 
 def test_running_out_of_memory_is_told(monkeypatch):
     class Module:
-        def run(self, spec, progress, capture):
+        def run(self, *arguments):
             raise MemoryError
 
     experiment = tc.Experiment(**SMALL)
