@@ -42,6 +42,8 @@ _HEADER = 52
 # Without a limit by the path, its rate is at least this times the goodput.
 _SPARE = 1.05
 _LEAST_QUEUE = 1e-3  # s
+# The RTT of the path is at least this part of the least of several pings.
+_OF_PINGS = 0.99
 # Pings (their number) of which jitter is told.
 _LEAST_PINGS = 10
 
@@ -137,7 +139,10 @@ def fit(
     # The runs of the last round are those that are most like the measurement.
     votes = Counter(filter(None, kinds[-max(runs // 6, 1) :]))
     limit, count = votes.most_common(1)[0] if votes else ("network", 0)
-    estimates |= prior.estimates(result.middle, result.low, result.high, limit)
+    simulated = prior.estimates(result.middle, result.low, result.high, limit)
+    if measured.pings is not None:
+        del simulated["rtt"]  # pings tell it better
+    estimates |= simulated
     return Fit(found, estimates, limit, count / max(votes.total(), 1), runs)
 
 
@@ -188,6 +193,8 @@ class _Prior:
         ratio = found.retransmits / found.segments if np.isfinite(found.retransmits) else 0.02
         self.ratio = min(max(ratio, 3 / found.segments), 0.5)
         least = 0.98 if found.has_raw_rtt else 0.4
+        if found.measured.pings is not None:
+            least = _OF_PINGS
         rates = (self.least_rate, 10 * self.least_rate)
         if found.plateau > 0:
             full = found.plateau * (mss + _HEADER) / mss
@@ -271,6 +278,8 @@ def _read_directly(found: Reading) -> dict[str, Estimate]:
     least = found.least_rtt
     # A smoothed RTT is above the path's by the queue that was there.
     low = (0.98 if found.has_raw_rtt else 0.9) * least
+    if found.measured.pings is not None:
+        low = _OF_PINGS * least
     how = "least of single RTTs" if found.has_raw_rtt else "least of smoothed RTTs"
     estimates["rtt"] = Estimate("rtt", least, low, least, True, how)
     rate = found.goodput * (mss + _HEADER) / mss

@@ -168,3 +168,44 @@ def test_linuxs_path_is_found(tmp_path, name, limit, loss, is_full):
         assert values["buffer"].value == pytest.approx(0.1, rel=0.2)
     else:
         assert not values["rate"].is_told
+
+
+# Rate (Mbit/s), RTT (ms), buffer (BDP), loss (%), congestion control.
+PATHS = [
+    (38, 29, 0.87, 0, "cubic"), (16, 114, 0.5, 0.12, "bbr"), (43, 25, 0.54, 0, "reno"),
+    (9, 44, 0.6, 0.07, "reno"), (28, 97, 1.1, 0, "cubic"), (11, 44, 1.5, 0.16, "bbr"),
+    (15, 29, 0.6, 0.85, "reno"), (17, 69, 0.5, 0, "reno"),
+]  # fmt: skip
+
+
+@pytest.mark.slow
+def test_simulated_paths_are_found(tmp_path):
+    """Eight paths, measured as ss would each second for 20 s, with 20 pings before."""
+    found = {"rate": [], "rtt": [], "buffer": [], "loss": [], "limit": []}
+    generator = np.random.default_rng(5)
+    for number, (rate, rtt, buffer, loss, cc) in enumerate(PATHS):
+        path = {"rate": f"{rate}Mbps", "rtt": f"{rtt}ms", "buffer": f"{buffer}bdp",
+                "loss": loss / 100}  # fmt: skip
+        run = tc.run(
+            {"path": path, "flows": [{"cc": cc}], "duration": "20s", "seed": 500 + number,
+             "hosts": {"tcp_rmem": "64MiB", "tcp_wmem": "64MiB"}},
+            progress=False,
+        )  # fmt: skip
+        (stream,) = iperf3.read("it", iperf3.write(run)).streams
+        pings = Pings(rtt / 1e3 * 1.001 + generator.exponential(2e-4, 20), 20)
+        fit = fits.fit(Measurement("it", [stream], pings), store=tmp_path, progress=False)
+        truth = {"rate": 1e6 * rate, "rtt": rtt / 1e3, "buffer": buffer * rtt / 1e3}
+        for name, tolerance in (("rate", 0.05), ("rtt", 0.02), ("buffer", 0.2)):
+            it = fit.estimates[name]
+            if it.is_told:
+                found[name].append(abs(it.value / truth[name] - 1) <= tolerance)
+        it = fit.estimates["loss"]
+        found["loss"].append(it.low <= loss / 100 <= it.high)
+        found["limit"].append(fit.limit == fits._kind(run))
+        print(path, cc, fit.limit, fits._kind(run), fit.estimates)
+    counts = {name: (sum(values), len(values)) for name, values in found.items()}
+    print(counts)
+    for right, told in counts.values():
+        assert right >= told - 1
+    assert counts["rate"][1] >= 6
+    assert counts["rtt"] == (8, 8)
