@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tunnelcc.errors import ConfigError, Problem, nearest
-from tunnelcc.metrics import convergence, counts, fairness, limits, samples
+from tunnelcc.metrics import convergence, counts, drift, fairness, limits, samples
 from tunnelcc.metrics.metric import AnyMetric, Metric, Run, arrays, evaluate, own
 
 if TYPE_CHECKING:
@@ -234,6 +234,25 @@ def _rate_convergence_times(run: Run) -> list[float]:
         convergence.rate_convergence_time(rate, run["time"], float(start), target)
         for rate, start, target in zip(rates, run["flow_start"], targets, strict=True)
     ]
+
+
+def _drifts(run: Run) -> Series:
+    """Return the drift of each flow, or of its entry of ``flows``, if that has more than two."""
+    entries, endless = np.asarray(run["flow_group"]), ~np.isfinite(run["flow_bytes"])
+    found = np.full(len(entries), counts.NAN)
+    endless &= np.isfinite(run["flow_start"])
+    if not endless.any():
+        return found
+    rates, ends = run["flow_goodput_series"], run["flow_completed_at"][endless]
+    begin = max(float(run["warmup"]), float(run["flow_start"][endless].max()))
+    measured = _within_time(run, begin, min([*ends[np.isfinite(ends)], float(run["duration"])]))
+    for entry in np.unique(entries[endless]):
+        flows = np.flatnonzero(endless & (entries == entry))
+        if len(flows) > drift.MOST_ALONE:
+            found[flows] = drift.change(rates[flows][:, measured].sum(axis=0))
+        else:
+            found[flows] = [drift.change(rate[measured]) for rate in rates[flows]]
+    return found
 
 
 def _variable(name: str) -> Callable[[Run], Any]:
@@ -467,6 +486,15 @@ _DECLARED = (
         "time for which the limit held that held longest / measured time from the flow's start to "
             "its end, at the connection or the stream where it is",
         _variable("flow_limited_share"), per_flow=True,
+    ),
+    Metric(
+        "flow_drift", "1", "change of the goodput that has not settled",
+        "(mean of the second half − mean of the first half) / mean of the goodput, of the measured "
+            f"time in which all flows send, without its first {drift.START_UP:.0%}; of an entry "
+            f"of flows with more than {drift.MOST_ALONE} flows, of their sum; 0: at most "
+            f"{drift.LEAST:.0%}, or at most {drift.ERRORS:g} standard errors, from means of "
+            "batches; NaN with flows.bytes; Geweke, Bayesian Statistics 4, 1992",
+        _drifts, per_flow=True,
     ),
     *(_limit(name, words) for name, words in limits.LIMITS.items()),
     Metric(

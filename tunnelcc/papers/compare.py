@@ -329,9 +329,17 @@ def claims_told(claims: Collection[Judged]) -> str:
     return f"{sum(it.holds for it in claims)} of {len(claims)} claims hold" if claims else ""
 
 
+def steadiness_told(simulated: Simulated) -> str:
+    """Say at how many points the goodput has not settled, in words; "": at none."""
+    drifting = sum(not point.is_steady for point in simulated.points)
+    return f"{drifting} of {len(simulated.points)} points not steady" if drifting else ""
+
+
 def told(simulated: Simulated) -> str:
     """Return the result of a figure's rows and claims, in one line."""
-    parts = (rows_told(simulated.cells), claims_told(simulated.claims))
+    parts = (
+        rows_told(simulated.cells), claims_told(simulated.claims), steadiness_told(simulated),
+    )  # fmt: skip
     return ". ".join(filter(None, parts)) or "nothing to compare a simulation with"
 
 

@@ -6,6 +6,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
+import numpy as np
+
 from tunnelcc.config import Experiment
 from tunnelcc.metrics import METRICS, SELECTION
 from tunnelcc.papers import expression
@@ -23,11 +25,11 @@ def observe(
         if quantity.measure is not None:
             values[name] = _measured(result, quantity.measure, quantity)
     _add_formulas(values, quantities, result.experiment)
-    if not with_series:
-        return Observation(result.experiment.seed, values)
-    return Observation(
-        result.experiment.seed, values, result["time"], result["flow_goodput_series"]
-    )
+    seed = result.experiment.seed
+    if with_series:  # it is about the change
+        return Observation(seed, values, time=result["time"], goodput=result["flow_goodput_series"])
+    is_steady = not np.nan_to_num(METRICS["flow_drift"](result)).any()
+    return Observation(seed, values, is_steady)
 
 
 def _measured(result: Result, measure: str, quantity: Quantity) -> float:

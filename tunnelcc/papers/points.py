@@ -21,10 +21,14 @@ DIAGNOSTICS = ("drops", "window_share", "utilisation")
 
 @dataclass(frozen=True)
 class Observation:
-    """The quantities of one run, SI; optionally each flow's goodput over time (bit/s, s)."""
+    """The quantities of one run, SI; optionally each flow's goodput over time (bit/s, s).
+
+    ``is_steady``: no flow's goodput still changes (the metric ``flow_drift``).
+    """
 
     seed: int
     values: Mapping[str, float]
+    is_steady: bool = True
     time: Series | None = None
     goodput: Series | None = None
 
@@ -41,6 +45,11 @@ class Point:
     def shown(self) -> tuple[str, ...]:
         """Where it is on the axes, as tables and figures show it."""
         return tuple(core.congestion_label(value) for value in self.axes.values())
+
+    @property
+    def is_steady(self) -> bool:
+        """Whether most runs are."""
+        return 2 * sum(not run.is_steady for run in self.runs) < max(len(self.runs), 1)
 
     def values(self, quantity: str) -> list[float]:
         """Return one value per run, SI."""

@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 
+from tunnelcc.metrics import drift
 from tunnelcc.output.tables import Table
 from tunnelcc.papers.claims import Judged
 from tunnelcc.papers.compare import (
@@ -21,6 +22,7 @@ from tunnelcc.papers.compare import (
     claims_told,
     misfit,
     rows_told,
+    steadiness_told,
     told,
     weigh,
 )
@@ -73,7 +75,20 @@ def side_by_side(reproduction: Reproduction) -> Table:
     notes = [f"{_rows_of(item)}: reproduced if {_tolerance(item)}" for item in judged]
     if len({_tolerance(item) for item in judged}) == 1:
         notes = [f"reproduced if {_tolerance(judged[0])}"]
+    notes += _drifts(reproduction.simulated)
     return Table(f"{figure.id}: {figure.title}", columns, rows, (1, 2, 3), notes)
+
+
+def _drifts(simulated: Simulated) -> list[str]:
+    """Name the points whose verdicts are none of a steady state."""
+    named = [", ".join(point.shown) for point in simulated.points if not point.is_steady]
+    if not named:
+        return []
+    where = f": {'; '.join(named)}" if all(named) else ""
+    return [
+        f"{steadiness_told(simulated)}, the goodput of a flow changed by more than "
+        f"{drift.LEAST:.0%} from the first half of the time to the second{where}"
+    ]
 
 
 def summary(found: Iterable[Reproduction]) -> Table:
@@ -145,6 +160,7 @@ def _numbers(reproduction: Reproduction) -> Table:
         row += [cell.verdict_told or "no verdict", cell.rests_on]
         rows.append(row)
     notes = [f"{_rows_of(it)}: {_tolerance(it)}: {it.reason}" for it in simulated.figure.values]
+    notes += _drifts(simulated)
     return Table("Published and simulated", columns, rows, (1, 2, 3, 4), notes)
 
 
@@ -167,7 +183,8 @@ def _claims(reproduction: Reproduction) -> Table:
         (it.claim.text, it.got, HOLDS if it.holds else FAILS, simulated.standing(it) or "–")
         for it in simulated.claims
     ]
-    return Table("Claims", ("claim", "simulated", "verdict", "its numbers"), rows)
+    columns = ("claim", "simulated", "verdict", "its numbers")
+    return Table("Claims", columns, rows, notes=() if simulated.cells else _drifts(simulated))
 
 
 def _readings(reproduction: Reproduction) -> Table:

@@ -12,6 +12,7 @@ import numpy as np
 from tunnelcc.plots import scales
 from tunnelcc.plots.bars import draw_bars
 from tunnelcc.plots.layout import finish, panels
+from tunnelcc.plots.limits import limits_told
 from tunnelcc.plots.scales import Positions, Scale
 from tunnelcc.plots.selection import BY_FLOW, MOST_NAMED, Line, Selection
 from tunnelcc.plots.spread import explained, spread
@@ -90,7 +91,7 @@ def curves(
         if by == "flow" and selection.results.sizes["flow"] > MOST_NAMED:
             what = ""
         note = explained(selection.results.sizes["seed"], what)
-        finish(figure, axes, selection.title(), note)
+        finish(figure, axes, selection.title(), note, limits_told(selection))
     return figure
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from tunnelcc.plots import scales
 from tunnelcc.plots.layout import finish, panels
+from tunnelcc.plots.limits import limits_told
 from tunnelcc.plots.selection import Selection
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def heat_map(
             ax.set_title(heading)
         name = scale.label(scales.name_of(metric))
         figure.colorbar(image, ax=axes, label=name, shrink=0.9)
-        finish(figure, axes, selection.title())
+        finish(figure, axes, selection.title(), below=limits_told(selection))
     return figure
 
 

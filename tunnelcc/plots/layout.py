@@ -24,6 +24,7 @@ _LEGEND_COLUMNS = 3
 _MOST_ROWS, _ROW = 4, 0.175
 # Longer labels of vertical axes than this have several lines.
 _MOST_LETTERS = 32
+_SMALL = {"size": 7.5}
 
 
 @contextlib.contextmanager
@@ -44,10 +45,10 @@ def panels(count: int, *, shared: bool = True) -> Iterator[tuple[Figure, list[Ax
         yield figure, axes[:count]
 
 
-def finish(figure: Figure, axes: list[Axes], title: str, note: str = "") -> None:
+def finish(figure: Figure, axes: list[Axes], title: str, note: str = "", below: str = "") -> None:
     """Label the outer axes only. Add one legend for all panels, and a title.
 
-    ``note``: explains lines and bands.
+    ``note``: explains lines and bands, under the title. ``below``: small lines under the panels.
     """
     for index, ax in enumerate(axes):
         spec = ax.get_subplotspec()
@@ -67,9 +68,13 @@ def finish(figure: Figure, axes: list[Axes], title: str, note: str = "") -> None
         legend = figure.legend(
             list(handles.values()), list(handles),
             loc="outside lower center", ncols=min(len(handles), _LEGEND_COLUMNS), fontsize=8,
+            title=below or None, title_fontproperties=_SMALL,
         )  # fmt: skip
         for line in legend.get_lines():  # also of thin, pale lines
             line.set(linewidth=max(line.get_linewidth(), 1.0), alpha=1)
+    elif below:
+        figure.supxlabel(below, fontsize=_SMALL["size"])
+    figure.set_figheight(figure.get_figheight() + _ROW * len(below.splitlines()))
     if text := "\n".join(filter(None, (title, note))):
         figure.suptitle(text, fontsize=10 if title else 9)
     take_literally(figure)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from tunnelcc.errors import MISSING, ConfigError, Problem
 from tunnelcc.plots.heat_map import cells, label
 from tunnelcc.plots.layout import finish, panels
+from tunnelcc.plots.limits import limits_told
 from tunnelcc.plots.selection import Selection
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ def pairs(
             ax.set_ylabel("share of")
             ax.set_title(heading)
         figure.colorbar(image, ax=axes, label="share of the goodput of both", shrink=0.9)
-        finish(figure, axes, selection.title())
+        finish(figure, axes, selection.title(), below=limits_told(selection))
     return figure
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from tunnelcc.plots import scales
 from tunnelcc.plots.layout import finish, panels
+from tunnelcc.plots.limits import limits_told
 from tunnelcc.plots.selection import Selection
 
 if TYPE_CHECKING:
@@ -71,5 +72,6 @@ def scatter(
             axes[0].yaxis.set_major_formatter(lambda value, _: f"{value:g}")
         else:
             axes[0].set_ylim(0, 1.08 * scale_y.factor * float(vertical.max()) or 1.0)
-        finish(figure, axes, selection.title(), "small: runs, large: means of them")
+        note = "small: runs, large: means of them"
+        finish(figure, axes, selection.title(), note, limits_told(selection))
     return figure

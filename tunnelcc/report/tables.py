@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from math import isnan
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tunnelcc import core
-from tunnelcc.metrics import METRICS, evaluate
+from tunnelcc.metrics import METRICS, drift, evaluate
 from tunnelcc.output.tables import Table, console, grid
 from tunnelcc.schema.units import format_time, mbit
 from tunnelcc.simulation import busy
@@ -85,10 +85,15 @@ def print_result(result: Result, metrics: Sequence[str] = ()) -> None:
         )
     lines += [*_packet_tunnel_lines(totals), *_fec_lines(totals), *_metric_lines(result, metrics)]
     out.print(grid(lines))
-    for sentence in _limit_sentences(totals, placed):
-        out.print(sentence, markup=False)
     use = {name: host["host_cpu"] for name, host in hosts.items()}
-    if warning := busy.warning(busy.of_hosts(result.network, use)):
+    warning = busy.warning(busy.of_hosts(result.network, use))
+    # The warning tells of the CPU, with all keys.
+    untold = {*_UNTOLD, "cpu"} if warning else _UNTOLD
+    for sentence in _limit_sentences(totals, placed, untold):
+        out.print(sentence, markup=False)
+    if drifts := _drifts(totals):
+        out.print(drifts, markup=False)
+    if warning:
         out.print(warning, markup=False)
 
 
@@ -204,11 +209,13 @@ def print_harm(found: xarray.Dataset) -> None:
         Table(title, titles, of_tunnels, (1, 2, 3)).print(console())
 
 
-def _limit_sentences(totals: dict[str, Any], placed: Sequence[ResolvedFlow]) -> Iterator[str]:
-    """Name what limited a flow if it was neither congestion control nor the link."""
+def _limit_sentences(
+    totals: dict[str, Any], placed: Sequence[ResolvedFlow], untold: Collection[str]
+) -> Iterator[str]:
+    """Name what limited a flow if it is none of ``untold``."""
     for entry, members in _rows(totals["flows"], placed):
         limited, share = _limited(members)
-        if limited["limit"] in _UNTOLD or share <= 1 / 2:
+        if limited["limit"] in untold or share <= 1 / 2:
             continue
         of_entry = "" if entry is None else f" of flows.{entry}"
         subject = (
@@ -220,6 +227,24 @@ def _limit_sentences(totals: dict[str, Any], placed: Sequence[ResolvedFlow]) -> 
         told = f", {value}" if value else ""
         by_key = f" ({key} changes it)" if key else ""
         yield f"{subject} limited for {_percent(share)} of the time by {what}{told}{by_key}."
+
+
+def _drifts(totals: dict[str, Any]) -> str:
+    """Name the flows whose goodput has not settled; "": all have, or it is not known."""
+    told: dict[str, float] = {}
+    entries = [flow["flow_group"] for flow in totals["flows"]]
+    for flow, entry in zip(totals["flows"], entries, strict=True):
+        if flow["flow_drift"]:
+            of_entry = entries.count(entry) > drift.MOST_ALONE
+            subject = f"flows.{entry}" if of_entry else f"flow {flow['flow']}"
+            told[f"{subject} ({core.congestion_label(flow['flow_app_cc'])})"] = flow["flow_drift"]
+    if not told:
+        return ""
+    changes = ", ".join(f"{name} {100 * it:+.0f} %" for name, it in told.items())
+    return (
+        "Not steady: the goodput changed from the first half of the time to the second, as a part "
+        f"of its mean: {changes}. {drift.ADVICE}"
+    )
 
 
 def _limited(members: list[dict[str, Any]]) -> tuple[dict[str, Any], float]:

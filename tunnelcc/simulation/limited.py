@@ -13,6 +13,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from tunnelcc.config import Hosts
 from tunnelcc.config.topology import Step
 from tunnelcc.metrics import limits
@@ -23,11 +25,12 @@ if TYPE_CHECKING:
     from tunnelcc.config.path import LinkDirection
     from tunnelcc.config.resolved import ResolvedFlow, ResolvedNetwork
 
-# Above this utilisation the link is what limits.
+# Above this utilisation, on average or for most of the time, the link is what limits.
 _FULL = 0.95
 
-# Above this use of one core, a program with one thread has no time left.
-_BUSY = 0.9
+# A program with one thread that is busy for this part of the time, and more than the link, is what
+# limits: after a loss, a congestion window leaves it idle until it has grown again.
+_BUSY = 0.7
 
 # Above this share of packets that the queue drops, repairing them is what fills KCP's window.
 _MANY = 0.05
@@ -125,7 +128,15 @@ class _Flow:
         flows = self.run.flows
         all_bytes = sum(flow.delivered_bytes for flow in flows)
         own = flows[self.index].delivered_bytes
-        return bool(self._link().utilisation >= _FULL and own >= _MOST * all_bytes)
+        return self._is_full() and own >= _MOST * all_bytes
+
+    def _is_full(self) -> bool:
+        """Whether the link is full: the start of a flow, when it cannot be, may not decide."""
+        link = self._link()
+        if not _FULL / 2 <= link.utilisation < _FULL:
+            return bool(link.utilisation >= _FULL)
+        after = self.run["time"] > self.run.experiment.warmup
+        return bool(after.any() and np.median(link.utilisation_series[after]) >= _FULL)
 
     def _follow(self) -> Limited:
         """Follow the flow from the connection across the path to the limit."""
@@ -165,6 +176,13 @@ class _Flow:
         stream = limits.shares(dict(zip(limits.LIMITS, self.channels[place], strict=True)))
         # While the stream waited for the carrier, the carrier's limits held, as far as it had data.
         waits = stream.pop("send_buffer")
+        # So they did while its window was full although the carrier had data: what fills the
+        # window then waits in the carrier.
+        full = stream.get("stream_window", 0.0) + stream.get("connection_window", 0.0)
+        busy = max(full - own["application"], 0.0)
+        for name in ("stream_window", "connection_window") if busy else ():
+            stream[name] -= busy * stream[name] / full
+        waits += busy
         active = sum(share for name, share in own.items() if name != "application")
         scale = waits / active if active else 0.0
         return {
@@ -332,7 +350,7 @@ class _Flow:
         if way.policer is not None and (link.policer_drops or 0) > link.queue_drops:
             rate_text = format_rate(way.policer.rate)
             return told("policer", "the policer", rate_text, self._link_key("policer.rate"))
-        if link.utilisation >= _FULL and way.rate is not None:
+        if way.rate is not None and self._is_full():
             return told("link", "the link", format_rate(way.rate), self._link_key("rate"))
         if (busy := self._busy_host()) is not None:
             return told("cpu", *busy)
@@ -380,17 +398,19 @@ class _Flow:
         if self._kind not in ("datagram", "stream"):
             return None
         names, found = self.run.host_names, self.run.hosts
-        for side in (self.sender, self.receiver):
-            host = getattr(self.placed, side)
-            seconds = found[names.index(host)].cpu_time if host in names else 0.0
-            if seconds >= _BUSY * self.run.measured_time:
-                speed = f"speed {self._host(side).speed:g}"
-                key = self._host_key(side, "speed")
-                return f"the CPU of {host}, {self._program('carrier')}", speed, key
-        return None
+        hosts = {side: getattr(self.placed, side) for side in (self.sender, self.receiver)}
+        seconds = {
+            side: found[names.index(host)].cpu_time for side, host in hosts.items() if host in names
+        }
+        side = max(seconds, key=lambda it: seconds[it], default="")
+        busy = seconds.get(side, 0.0) / self.run.measured_time
+        if busy < max(_BUSY, self._link().utilisation):
+            return None
+        speed, key = f"speed {self._host(side).speed:g}", self._host_key(side, "speed")
+        return f"the CPU of {hosts[side]}, {self._program('carrier')}", speed, key
 
     def _device_drops(self) -> tuple[str, str, str] | None:
-        """The queue of the tunnel's device, if it drops packets."""
+        """The queue of the tunnel's device, if most losses are its drops."""
         if self.placed.tunnel is None or self.tunnel is None:
             return None
         counts = self.run.tunnels[self.placed.tunnel]
@@ -398,7 +418,9 @@ class _Flow:
             return None
         first = self.network.tunnels[self.placed.tunnel].first
         way = counts.forward if first.sender == self.sender else counts.reverse
-        if not way.device_drops:
+        # Those of the warm-up count, too: a window may need longer than that to grow again.
+        link, drops = self._link(), way.device_drops_series[-1:].sum()
+        if drops <= link.queue_drops_series[-1:].sum() + link.random_losses:
             return None
         queue = self.tunnel.queue or getattr(self.entry.device, "queue", 0)  # type: ignore[union-attr]
         return "the queue of the tunnel's device", f"{queue} packets", self._tunnel_key("queue")

@@ -12,6 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tunnelcc.config.keys import key_info
+from tunnelcc.metrics import drift
+from tunnelcc.metrics import limits as of_limits
 from tunnelcc.output.tables import Table, console
 from tunnelcc.schema.units import format_probability, format_rate, format_time, mbit_decimals
 from tunnelcc.sweeps.results import Variable, Variables
@@ -19,7 +21,7 @@ from tunnelcc.sweeps.results import Variable, Variables
 #: Rows of a table in a terminal.
 MOST_ROWS = 48
 
-# Points that a line of limits names.
+# Points that a line below the table names.
 _MOST_NAMES = 4
 
 # Axes of the flows' congestion control.
@@ -57,7 +59,8 @@ def print_results(
     columns = list(_columns(data, keys, metrics))
     told, own = _without_effect(data, coordinates, points, shape)
     rows: list[list[str]] = []
-    limits: list[str] = []
+    limits: list[tuple[str, float]] = []
+    drifts: list[float] = []
     for point in itertools.islice((it for it in np.ndindex(*shape) if it in told), MOST_ROWS):
         at = dict(zip(points, point, strict=True))
         cells = [
@@ -69,24 +72,36 @@ def print_results(
             mean, farthest = (values[point] for values in column.spread)
             cells.append(column.written(mean, farthest))
         rows.append(cells)
-        limits.append(_limit(data, point))
+        texts, shares = (data[f"flow_limited_{it}"][1][point] for it in ("by", "share"))
+        limits.append(of_limits.at_point(texts, shares))
+        drifts.append(drift.at_point(data["flow_drift"][1][point], data["goodput"][1][point]))
     headings = [*keys, *(column.heading for column in columns)]
     out = console()
     widths = [max(map(len, cells)) for cells in zip(headings, *rows, strict=True)]
-    has_room = sum(widths) + 2 * len(widths) + max(map(len, limits), default=0) <= out.width
+    told_limits = [f"{text} {share:.0%}" if text else "–" for text, share in limits]
+    longest = max(map(len, told_limits), default=0)
+    has_room = sum(widths) + 2 * len(widths) + longest <= out.width
     if has_room:
         headings.append("limited by")
-        rows = [[*cells, limit] for cells, limit in zip(rows, limits, strict=True)]
+        rows = [[*cells, limit] for cells, limit in zip(rows, told_limits, strict=True)]
     if heading:
         out.print(heading, style="bold", markup=False)
     numbers = range(len(keys), len(widths))
     Table("", headings, rows, numbers, whole=range(len(widths))).print(out)
     if not has_room:
-        for text in dict.fromkeys(limits):
-            alike = [cells for cells, limit in zip(rows, limits, strict=True) if limit == text]
-            named = ", ".join(" ".join(cells[: len(keys)]) for cells in alike[:_MOST_NAMES])
-            more = f" and {len(alike) - _MOST_NAMES} more" if len(alike) > _MOST_NAMES else ""
-            out.print(f"limited by {text}: {named}{more}", markup=False)
+        for text in dict.fromkeys(text for text, _ in limits if text):
+            shares = [share for limit, share in limits if limit == text]
+            alike = [cells for cells, limit in zip(rows, limits, strict=True) if limit[0] == text]
+            least, most = f"{100 * min(shares):.0f}", f"{max(shares):.0%}"
+            share = most if f"{least}%" == most else f"{least} to {most}"
+            out.print(f"limited by {text} {share}: {_names(alike, len(keys))}", markup=False)
+    if any(drifts):
+        alike = [cells for cells, it in zip(rows, drifts, strict=True) if it]
+        out.print(
+            f"not steady, the goodput changed by up to {max(drifts):.0%} from the first half of "
+            f"the time to the second: {_names(alike, len(keys))}. {drift.ADVICE}",
+            markup=False,
+        )
     if own:
         out.print(
             "any: the carrier has a congestion control of its own, and cc does not change the "
@@ -110,6 +125,12 @@ def _seeds(values: NDArray[np.float64]) -> str:
         return str(values.shape[-1])
     least, most = counts[counts > 0].min(), counts.max()
     return str(most) if least == most else f"{least} to {most}"
+
+
+def _names(rows: Sequence[Sequence[str]], keys: int) -> str:
+    """Name some points by the first ``keys`` cells of their rows."""
+    named = ", ".join(" ".join(cells[:keys]) for cells in rows[:_MOST_NAMES])
+    return named + (f" and {len(rows) - _MOST_NAMES} more" if len(rows) > _MOST_NAMES else "")
 
 
 def _without_effect(
@@ -142,17 +163,6 @@ def _without_effect(
                 told -= set(others)
                 own[first] = f"any ({next(filter(None, across), '')})"
     return told, own
-
-
-def _limit(data: Variables, point: tuple[int, ...]) -> str:
-    """Return what limited most flows at a point, in most runs, and its mean share of the time."""
-    texts = [it for it in data["flow_limited_by"][1][point].flat if it]
-    if not texts:
-        return "–"
-    most = max(dict.fromkeys(texts), key=texts.count)
-    shares = data["flow_limited_share"][1][point]
-    share = float(np.nanmean(shares[data["flow_limited_by"][1][point] == most]))
-    return f"{most.removeprefix('the ')} {share:.0%}"
 
 
 def limiting_defaults(

@@ -110,7 +110,7 @@ def test_metrics_of_a_sweep_make_few_arrays(ring):
     again = tc.Result(ring.experiment, ring.measured)
     metrics.values(again)
     made = again.__dict__["_arrays"].keys()
-    assert not made & {"cwnd", "link_queue_bytes", "link_utilisation_series", "limit_share"}
+    assert not made & {"cwnd", "link_queue_bytes", "limit_share"}
 
 
 def test_tunnels_between_different_hosts_are_different_ones(ring):

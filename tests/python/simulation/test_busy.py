@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import pytest
 
+import tunnelcc as tc
 from tunnelcc.config import Experiment
 from tunnelcc.config.resolved import resolve
 from tunnelcc.simulation import busy
@@ -18,15 +19,17 @@ def _found(table, cpu):
     ("tunnel", "cores", "use", "share"),
     [
         ("openvpn-udp", 2, 0.3, 0.6),  # one thread, so one of the cores
-        ("openvpn-udp", 8, 0.05, None),
+        ("openvpn-udp", 8, 0.03, None),
         ("openvpn-udp", 8, 0.1, 0.8),
         ("vtun", 1, 0.7, 0.7),
-        ("gost-relay-wss", 2, 0.3, None),  # relays use all cores
+        ("gost-relay-wss", 2, 0.2, None),  # relays use all cores
         ("gost-relay-wss", 2, 0.8, 0.8),
         ("none", 2, 0.9, None),  # applications alone
     ],
 )
-def test_a_program_is_busy_for_more_than_half_of_the_time_of_its_threads(tunnel, cores, use, share):
+def test_programs_are_told_that_are_busy_for_more_than_a_quarter_of_the_time(
+    tunnel, cores, use, share
+):
     found = _found({"tunnel": tunnel, "hosts": {"cores": cores}}, {"client": use, "server": 0.0})
     assert [it.host for it in found] == (["client"] if share else [])
     assert [it.share for it in found] == ([pytest.approx(share)] if share else [])
@@ -38,7 +41,7 @@ def test_tunnels_on_one_host_have_a_thread_each():
     (found,) = _found(table, {"client": 0.3})
     assert (found.programs, found.cores) == ("vtun, openvpn-udp", 2)
     assert found.share == pytest.approx(0.6)
-    assert not _found(table, {"client": 0.24})
+    assert not _found(table, {"client": 0.12})
 
 
 @pytest.mark.parametrize(
@@ -53,8 +56,20 @@ def test_tunnels_on_one_host_have_a_thread_each():
 def test_the_warning_names_program_host_machine_and_keys(tunnel, profile, machine):
     hosts = {"profile": profile} if profile else {}
     told = busy.warning(_found({"tunnel": tunnel, "hosts": hosts}, {"server": 0.9}))
-    for part in (f"{tunnel} on server", machine, "hosts.profile", "hosts.speed", "hosts.cores"):
+    program = tunnel if profile is None else f"{tunnel} with the applications"
+    for part in (f"{program} on server", machine, "hosts.profile", "hosts.speed", "hosts.cores"):
         assert part in told
+
+
+@pytest.mark.parametrize("tunnel", ["openvpn-udp", "openvpn-tcp"])
+def test_openvpn_at_a_gigabit_is_warned_of(tunnel):
+    # Ordinary servers carry 702 to 730 Mbit/s over UDP and 412 over TCP where the reference profile
+    # carries nearly all of the link.
+    table = {"path": {"rate": "1Gbps", "rtt": "16ms"}, "tunnel": tunnel, "flows": {"cc": "cubic"}}
+    result = tc.run(Experiment.parse({**table, "duration": "2s", "warmup": "1s"}), progress=False)
+    use = {name: host.cpu for name, host in zip(result.host_names, result.hosts, strict=True)}
+    assert result.goodput > 700e6
+    assert tunnel in busy.warning(busy.of_hosts(result.network, use))
 
 
 def test_nothing_is_said_where_the_cpu_does_not_matter():

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 
 import pytest
@@ -28,7 +29,7 @@ CASES = {
         "smux's stream window (64KiB)", "tunnel.stream_window", 262144,
     ),
     "an SSH channel": (
-        {"path": {"rate": "1Gbps", "rtt": "400ms"}, "tunnel": "ssh-forward", "duration": "8s"},
+        {"path": {"rate": "10Gbps", "rtt": "167ms"}, "tunnel": "ssh-forward"},
         "SSH's stream window (2MiB)", "tunnel.stream_window", 2**23,
     ),
     "HTTP/2": (
@@ -51,6 +52,14 @@ CASES = {
         {"tunnel": "kcptun"},
         "KCP's send window (128 segments)", "tunnel.kcp.client_send_window", 512,
     ),
+    "KCP's receive window": (
+        {"tunnel": {"name": "gost-kcp", "kcp": {"server_receive_window": 256}}},
+        "KCP's receive window (256 segments)", "tunnel.kcp.server_receive_window", 512,
+    ),
+    "KCP of 2017": (
+        {"tunnel": "kcptun-2017"},
+        "KCP's send window (128 segments)", "tunnel.kcp.client_send_window", 512,
+    ),
     # Sockets of the hosts: of the flow, of the carrier, of the connection inside a tunnel.
     "a send buffer": (
         {"hosts": {"tcp_wmem": "256KiB"}},
@@ -67,6 +76,18 @@ CASES = {
     "a connection inside vtun": (
         {"tunnel": "vtun", "hosts": {"tcp_rmem": "256KiB"}},
         "the receive window of server (256KiB)", "hosts.tcp_rmem", "1MiB",
+    ),
+    "a connection inside openvpn-tcp": (
+        {"tunnel": "openvpn-tcp", "hosts": {"tcp_rmem": "256KiB"}},
+        "the receive window of server (256KiB)", "hosts.tcp_rmem", "1MiB",
+    ),
+    "a small send buffer under openvpn-tcp": (
+        {"tunnel": "openvpn-tcp", "hosts": {"tcp_wmem": "128KiB"}},
+        "the send buffer of client (128KiB)", "hosts.tcp_wmem", "1MiB",
+    ),
+    "a small send buffer under vtun": (
+        {"tunnel": "vtun", "hosts": {"tcp_wmem": "128KiB"}},
+        "the send buffer of client (128KiB)", "hosts.tcp_wmem", "1MiB",
     ),
     # The network, the CPU, the application.
     "the policer": (
@@ -107,42 +128,97 @@ def test_the_limit_has_its_name_value_and_key(case):
     assert _run(keys, changed)["flow_goodput"] > 1.3 * flow["flow_goodput"]
 
 
-#: Key of a window → its bytes or segments, from and to, and the tunnels that it is of.
+SOCKETS = {"hosts.tcp_wmem": (2**17, 2**22), "hosts.tcp_rmem": (2**17, 2**22)}
+STREAM = {"tunnel.stream_window": (2**15, 2**20)}
+STREAMS = {**STREAM, "tunnel.connection_window": (2**16, 2**21)}
+KCP = {"tunnel.kcp.client_send_window": (32, 512), "tunnel.kcp.server_receive_window": (32, 512)}
+#: Tunnel → key of each window on the way of its data → its least and its most bytes, or segments.
 WINDOWS = {
-    "hosts.tcp_wmem": (2**16, 2**19, ("none", "gost-relay-wss", "wireguard")),
-    "hosts.tcp_rmem": (2**17, 2**20, ("none", "gost-relay-ws", "wireguard")),
-    "tunnel.stream_window": (2**14, 2**18, ("gost-relay-mws", "gost-http2", "tuic", "ssh-forward")),
-    "tunnel.kcp.client_send_window": (32, 256, ("kcptun", "gost-kcp")),
-}
+    "none": SOCKETS, "wireguard": SOCKETS, "gost-relay-wss": SOCKETS,
+    "gost-relay-mwss": {**SOCKETS, **STREAM}, "ssh-forward": {**SOCKETS, **STREAM},
+    "gost-http2": {**SOCKETS, **STREAMS}, "tuic": STREAMS, "hysteria2": STREAMS,
+    "kcptun": {**KCP, **STREAM}, "gost-kcp": KCP,
+}  # fmt: skip
 
 
 def _check_random_windows(seed):
-    """Check that the smallest of random windows is named, and that it alone matters."""
+    """Check that the window that is named is one that matters, and that no other does.
+
+    Slow start is left out: what it sends depends on no window, but on the time before. A window
+    eight times as large is enough: a send buffer takes more than it is large, and grows less than
+    its limit (models/transport/send-buffer.h); SSH's and smux's credit comes in steps. The others
+    grow by half, because a receive buffer twice as large may have another window scale, and with
+    it other sizes of bursts.
+    """
     draw = random.Random(seed)
-    key = draw.choice([*WINDOWS])
-    least, most, tunnels = WINDOWS[key]
-    window = draw.randint(least, most)
-    path = {"rate": f"{draw.choice([100, 200])}Mbps", "rtt": f"{draw.choice([50, 100, 200])}ms"}
-    tunnel = draw.choice(tunnels)
-    keys = {"path": path, "tunnel": tunnel}
-    other = next(it for it in ("hosts.tcp_wmem", "hosts.tcp_rmem") if it != key)
-    flow = _run(keys, {key: window})
-    found = flow["limited_by"]
-    assert (found["key"], found["share"] > 0.5) == (key, True), (seed, keys, key, window, found)
-    assert _run(keys, {key: 2 * window})["flow_goodput"] > 1.2 * flow["flow_goodput"]
-    same = _run(keys, {key: window, other: 2**26})["flow_goodput"]
-    assert same < 1.03 * flow["flow_goodput"]
+    tunnel = draw.choice([*WINDOWS])
+    path = {"rate": f"{draw.choice([100, 200])}Mbps", "rtt": f"{draw.choice([50, 100])}ms"}
+    windows = {
+        key: round(math.exp(draw.uniform(math.log(least), math.log(most))))
+        for key, (least, most) in WINDOWS[tunnel].items()
+    }
+    if (server := windows.get("tunnel.kcp.server_receive_window", 0)) > 0:
+        # KCP's sender holds no more than its send window, under way or not: near each other, both
+        # windows count.
+        apart = 2 * server if draw.random() < 0.5 else server // 2
+        windows["tunnel.kcp.client_send_window"] = apart
+    keys = {"path": path, "tunnel": tunnel, "warmup": "3s", "duration": "8s"}
+    flow = _run(keys, windows)
+    found, was = flow["limited_by"], flow["flow_goodput"]
+    case = (seed, keys, windows, found)
+    if found["key"] not in windows:
+        assert found["limit"] in ("link", "queue", "congestion_window"), case
+        larger = _run(keys, {**windows, "path.rate": "400Mbps", "path.buffer": "2500kB"})
+        assert larger["flow_goodput"] > 1.01 * was, case
+        return
+    if found["share"] <= 0.8:
+        return  # several hold in turn
+    raised = {
+        key: _run(keys, {**windows, key: round((8 if key == found["key"] else 1.5) * window)})[
+            "flow_goodput"
+        ]
+        / was
+        for key, window in windows.items()
+    }
+    assert max(raised, key=lambda key: raised[key]) == found["key"], (case, raised)
+    assert raised[found["key"]] > 1.01, (case, raised)
+    # By how much a send buffer exceeds its limit depends on when bursts leave.
+    most = 1.1 if found["key"] == "hosts.tcp_wmem" else 1.03
+    assert all(it < most for key, it in raised.items() if key != found["key"]), (case, raised)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [109, 110])
 def test_of_random_windows_the_one_that_limits_is_named(seed):
     _check_random_windows(seed)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(3, 60))
+@pytest.mark.parametrize("seed", range(60))
 def test_of_many_random_windows_the_one_that_limits_is_named(seed):
     _check_random_windows(seed)
+
+
+#: The key that decides → a setting of OpenVPN on a slow machine or with a short queue.
+OF_PACKETS = {
+    "hosts.speed": {"tunnel": "openvpn-udp", "hosts": {"speed": 0.3}},
+    "tunnel.queue": {"tunnel": {"name": "wireguard", "queue": 20}},
+}
+
+
+@pytest.mark.parametrize("key", OF_PACKETS)
+def test_what_limits_a_tunnel_of_packets_is_named(key):
+    path = {"rate": "1Gbps", "rtt": "16ms"}
+    keys = {"path": path, "warmup": "1s", "duration": "3s", **OF_PACKETS[key]}
+    flow = _run(keys)
+    assert flow["limited_by"]["key"] == key
+    settings = {"hosts.speed": 0.6, "tunnel.queue": 500}
+    settings = {it: value for it, value in settings.items() if it == key}
+    assert _run(keys, settings)["flow_goodput"] > 1.2 * flow["flow_goodput"]
+
+
+def test_a_full_link_is_the_limit_even_if_it_was_not_from_the_start():
+    flow = _run({"path": {"rate": "100Mbps", "rtt": "50ms"}, "hosts": {"tcp_rmem": 1010292}})
+    assert flow["limited_by"]["limit"] == "link"
 
 
 def _compared(tmp_path, settings=(), **options):

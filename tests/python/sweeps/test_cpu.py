@@ -20,8 +20,8 @@ def test_the_busiest_points_are_told():
     idle = np.zeros((3, 2, 2))
     client = idle.copy()
     client[0] = 0.9  # applications alone
-    client[1] = [[0.2, 0.2], [0.3, 0.4]]  # of two cores: 40 and 70 % of one
-    client[2] = [[0.1, np.nan], [0.1, 0.1]]
+    client[1] = [[0.1, 0.1], [0.3, 0.4]]  # of two cores: 20 and 70 % of one
+    client[2] = [[0.1, np.nan], [0.1, 0.1]]  # of two cores: 20 % of one
     told = cpu_warning(sweep, _data(client, idle))
     assert told.startswith("CPU at 1 of 6 points, at most: openvpn-udp on client uses 70 % of a")
     assert "vtun" not in told

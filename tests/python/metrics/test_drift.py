@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A goodput that has not settled is told, and cycles of congestion controls are not."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import tunnelcc as tc
+from tunnelcc.config import scenario
+from tunnelcc.metrics import METRICS, drift
+
+INTERVAL = 0.1
+TIME = np.arange(600) * INTERVAL
+NOISE = np.random.default_rng(1).normal(size=TIME.size)
+
+
+def test_the_change_is_that_of_the_halves_without_the_start():
+    # From 10 to 20; without the first tenth, the halves' means are 13.25 and 17.75.
+    rising = 10 + 10 * TIME / TIME[-1]
+    assert drift.change(rising + 0.1 * NOISE) == pytest.approx(4.5 / 15.5, abs=0.01)
+    assert drift.change(rising[::-1]) == pytest.approx(-4.5 / 14.5, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    "rate",
+    [
+        10 + NOISE,
+        10 + 5 * NOISE,
+        np.where(TIME < 4, 0, 10) + 0.1 * NOISE,  # slow start
+        np.where(TIME % 10 < 0.2, 1, 10) + 0.1 * NOISE,  # BBR's PROBE_RTT
+        7 + 3 * (TIME % 8) / 8,  # a sawtooth
+        10 + 0.2 * np.cumsum(np.convolve(NOISE, [1, -1], "same")),
+        10 + 1.5 * TIME / TIME[-1],  # a change that is too small to tell
+    ],
+)
+def test_noise_cycles_and_the_start_are_no_drift(rate):
+    assert drift.change(rate) == 0
+
+
+@pytest.mark.parametrize("rate", [[], [1.0] * 7, [0.0] * 600])
+def test_too_few_samples_or_no_data_tell_nothing(rate):
+    assert math.isnan(drift.change(rate))
+
+
+def _drifts(table):
+    result = tc.run(scenario.build(table, {}), progress=False)
+    return METRICS["flow_drift"](result)
+
+
+PATH = {"rate": "50Mbps", "rtt": "40ms"}
+DEEP = {**PATH, "buffer": "32bdp"}
+
+
+def test_one_bbr_flow_beside_four_of_cubic_in_a_deep_buffer_has_not_settled():
+    flows = [{"cc": "bbr"}, {"cc": "cubic", "count": 4}]
+    found = _drifts({"path": DEEP, "flows": flows, "duration": "120s"})
+    assert found[0] > drift.LEAST
+    assert not found[1:].any()  # their sum is nearly the whole rate
+
+
+def test_flows_that_end_have_no_drift_and_those_that_start_late_count_from_then_on():
+    flows = [{"cc": "cubic", "bytes": "1MB"}, {"cc": "bbr"}, {"cc": "bbr", "start": "3s"}]
+    found = _drifts({"path": PATH, "flows": flows, "duration": "12s"})
+    assert math.isnan(found[0])
+    assert np.isfinite(found[1:]).all()
+
+
+#: Long runs, whose later half is steady: paths with a number of flows of one congestion control.
+STEADY = [
+    {"path": {"rate": rate, "rtt": rtt, "loss": loss, "buffer": buffer},
+     "flows": {"cc": cc, "count": count}}
+    for cc in ("cubic", "bbr", "newreno", "bbr3")
+    for rate, rtt, loss, buffer in (
+        ("50Mbps", "40ms", 0, "1bdp"), ("20Mbps", "100ms", 0, "1bdp"),
+        ("50Mbps", "40ms", "1%", "1bdp"), ("20Mbps", "20ms", 0, "4bdp"),
+    )
+    for count in (1, 2, 4)
+]  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("warmup", ["100s", "180s"])
+def test_few_steady_runs_raise_an_alarm(warmup):
+    found = [_drifts({**table, "duration": "220s", "warmup": warmup}) for table in STEADY]
+    alarms = sum(np.nan_to_num(it).any() for it in found)
+    assert alarms <= 0.05 * len(found), alarms
+
+
+@pytest.mark.slow
+def test_shares_that_have_not_converged_are_found():
+    hits = []
+    for count in (1, 2, 4, 8, 16):
+        for seed in (1, 2, 3):
+            flows = [{"cc": "bbr"}, {"cc": "cubic", "count": count}]
+            table = {"path": DEEP, "flows": flows, "start_jitter": "1s", "seed": seed}
+            hits.append(bool(_drifts({**table, "duration": "120s"})[0]))
+    # In the others, the share of BBR changes by less than a quarter in this time.
+    assert sum(hits) >= 12, hits

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Whether a rate still changes at the end of a run, so that its mean is none of a steady state.
+
+The test is Geweke's (Evaluating the accuracy of sampling-based approaches to the calculation of
+posterior moments, Bayesian Statistics 4, 1992): the difference of the means of two parts of a
+series, divided by its standard error. The standard error comes from the means of batches of about
+√n samples (Flegal and Jones, Batch means and spectral variance estimators in Markov chain Monte
+Carlo, Annals of Statistics 38, 2010), of which there are at most 20 (Schmeiser, Batch size effects
+in the analysis of simulation output, Operations Research 30, 1982). Batches as long as a cycle of
+a congestion control do not take it for a drift. The two parts are halves and not Geweke's first
+tenth and last half, because a tenth of a run has too few cycles.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tunnelcc.metrics.counts import NAN
+
+#: Part of the time that is left out at the start: slow start is over, or soon forgotten.
+START_UP = 0.1
+#: A change of the mean that is smaller than this part of it is not told.
+LEAST = 0.25
+#: Standard errors that a change needs.
+ERRORS = 2.0
+
+#: Flows of an entry of ``flows`` take turns, so of more than these only the sum is steady.
+MOST_ALONE = 2
+#: What a user can do about it.
+ADVICE = "A longer duration, with a longer warmup, shows where it settles."
+
+_LEAST_BATCHES = 4
+_MOST_BATCHES = 20
+
+
+def change(rate: ArrayLike) -> float:
+    """Return by how much a rate changes between the halves of its time, as a part of its mean.
+
+    ``rate``: shape (time,), equidistant samples, any unit. 0: by less than LEAST, or by no more
+    than chance explains. NaN: there are too few samples to tell, or all are 0.
+    """
+    series = np.asarray(rate, dtype=float)
+    series = series[math.ceil(START_UP * series.size) :]
+    half = series.size // 2
+    mean = series.mean() if half >= _LEAST_BATCHES else 0.0
+    if not mean > 0:
+        return NAN
+    first, last = series[:half], series[series.size - half :]
+    difference = float(last.mean() - first.mean())
+    error = math.sqrt(_variance_of_mean(first) + _variance_of_mean(last))
+    found = float(difference / mean)
+    return found if abs(found) > LEAST and abs(difference) > ERRORS * error else 0.0
+
+
+def at_point(changes: ArrayLike, goodputs: ArrayLike) -> float:
+    """Return the largest change of a flow at a point if half of its runs drift, or else 0.
+
+    ``changes``: ``flow_drift``, shape (seed, flow). ``goodputs``: shape (seed,); NaN: no run.
+    """
+    most = np.nan_to_num(np.abs(np.asarray(changes, dtype=float))).max(axis=-1, initial=0.0)
+    runs = np.isfinite(np.asarray(goodputs, dtype=float)).sum()
+    return float(most.max(initial=0.0)) if 2 * (most > 0).sum() >= runs else 0.0
+
+
+def _variance_of_mean(series: NDArray[np.float64]) -> float:
+    batches = min(max(math.isqrt(series.size), _LEAST_BATCHES), _MOST_BATCHES)
+    length = series.size // batches
+    means = series[series.size - batches * length :].reshape(batches, length).mean(axis=1)
+    return float(means.var(ddof=1)) / batches
