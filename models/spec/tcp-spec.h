@@ -131,8 +131,9 @@ struct TcpSpec
     /// Whether segments carry timestamps (RFC 7323), which shows in their headers.
     bool HasTimestamps() const
     {
-        constexpr uint32_t PLAIN = 20; // IPv4 and TCP without options; IPv6 has two times as much
-        return headerBytes % PLAIN != 0;
+        constexpr uint32_t PLAIN_OVER_IPV4 = 40; // IP and TCP without options
+        constexpr uint32_t PLAIN_OVER_IPV6 = 60;
+        return headerBytes != PLAIN_OVER_IPV4 && headerBytes != PLAIN_OVER_IPV6;
     }
 };
 
