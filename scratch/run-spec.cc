@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: GPL-2.0-only
  */
 #include "interop/ns3-experiment.h"
+#include "modules/module-loader.h"
 #include "probe/columns.h"
 #include "spec/spec-text.h"
 
@@ -17,14 +18,16 @@
  *     tunnelcc run --rate 50Mbps --rtt 40ms --cc bbr --write-spec spec.json
  *     build/release/scratch/run-spec spec.json > result.json
  *
- * Prints what the Python package would get, number for number.
+ * Prints what the Python package would get, number for number. A specification with congestion
+ * controls in files also needs the folder of the compiled ones, ~/.cache/tunnelcc/modules.
  */
 int
 main(int argc, char** argv)
 {
-    if (argc != 2)
+    if (argc != 2 && argc != 3)
     {
-        std::cerr << "Usage: run-spec FILE   (as `tunnelcc run … --write-spec FILE` writes it)\n";
+        std::cerr << "Usage: run-spec FILE [FOLDER]   (as `tunnelcc run … --write-spec FILE` "
+                     "writes it)\n";
         return 2;
     }
     std::ifstream file(argv[1]);
@@ -32,6 +35,10 @@ main(int argc, char** argv)
     {
         std::cerr << "run-spec: " << argv[1] << " cannot be read\n";
         return 2;
+    }
+    if (argc == 3)
+    {
+        tunnelcc::SetModuleFolder(argv[2]);
     }
     try
     {

@@ -69,6 +69,11 @@ foreach(source IN LISTS scratch_sources)
   add_test(NAME scratch/${name} COMMAND scratch-${name})
 endforeach()
 
+# Compares our congestion controls with Linux's files: tests/python/modules/test_oracle.py.
+add_executable(beside "${root}/tests/linux/beside.cc")
+target_link_libraries(beside PRIVATE ${test_models})
+set_target_properties(beside PROPERTIES RUNTIME_OUTPUT_DIRECTORY linux)
+
 # The benchmark's baseline uses nothing of the models.
 add_executable(stock-ns3 "${root}/tests/bench/stock-ns3.cc")
 target_link_libraries(stock-ns3 PRIVATE ns3::internet ns3::point-to-point)

@@ -9,6 +9,7 @@
 #include "congestion/congestion-parameters.h"
 #include "congestion/congestion-registry.h"
 #include "congestion/cubic.h"
+#include "congestion/fast.h"
 #include "congestion/pcc-allegro.h"
 #include "congestion/pcc-vivace.h"
 #include "congestion/prague.h"
@@ -89,6 +90,9 @@ const std::array ALGORITHMS{
     Row<Cubic>("cubic",
                "CUBIC with HyStart: the window is a cubic function of the time since the last loss",
                "RFC 9438; Linux 5.10-6.18 tcp_cubic.c"),
+    Row<Fast>("fast",
+              "FAST: keeps alpha segments of each flow in the queue",
+              "Jin, Wei and Low, INFOCOM 2004; Wei et al., IEEE/ACM ToN 14(6), 2006"),
     Row<PccAllegro>("pcc",
                     "PCC Allegro: tries rates and keeps the best; tolerates up to 5 % of loss",
                     "PCCproject/PCC-Kernel 2eeadf0, tcp_pcc.c; Dong et al., NSDI 2015"),

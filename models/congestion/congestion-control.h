@@ -186,6 +186,18 @@ class CongestionControl
     /// episode, before the state changes.
     virtual uint32_t GetSsThresh(SenderState& state, int64_t now) = 0;
 
+    /// Whether the transport is to call OnDelivered(). Asked once, before Init().
+    virtual bool WantsDeliveries() const
+    {
+        return false;
+    }
+
+    /// The same ACKs as OnAck(), before they change the recovery state (Linux `pkts_acked`, then
+    /// `in_ack_event`). `event` has no losses yet.
+    virtual void OnDelivered(SenderState& /* state */, const AckEvent& /* event */)
+    {
+    }
+
     /// Every ACK that delivered, marked or advanced something; in recovery and loss too.
     /// For algorithms without HasCongControl(), `mayGrow` tells whether the window may grow now
     /// (not in recovery, and SND.UNA advanced or the sender is in loss).
@@ -229,6 +241,13 @@ class CongestionControl
     /// SenderState::caState is about to become `next`. After a time-out (`next` is LOSS) the
     /// transport has set cwnd to what Linux's tcp_enter_loss() does.
     virtual void OnCaState(SenderState& /* state */, CaState /* next */, int64_t /* now */)
+    {
+    }
+
+    /// A reduction of the window is over and was not taken back; the window is at the threshold,
+    /// and OnCaState() follows (Linux CA_EVENT_COMPLETE_CWR). Not after a time-out, and not with
+    /// HasCongControl().
+    virtual void OnReductionEnd(SenderState& /* state */, int64_t /* now */)
     {
     }
 

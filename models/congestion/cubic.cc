@@ -3,8 +3,8 @@
  */
 #include "congestion/cubic.h"
 
+#include "congestion/jiffies.h"
 #include "congestion/pacing-parameters.h"
-#include "event/time-units.h"
 
 #include <algorithm>
 #include <cmath>
@@ -14,10 +14,6 @@ namespace tunnelcc
 
 namespace
 {
-
-/// The clock of the curve, which is evaluated at most once a tick: CONFIG_HZ, the Kconfig default.
-constexpr int64_t HZ = 250;
-constexpr int64_t JIFFY = SECOND / HZ;
 
 /// While the window stands still the step is renewed after more jiffies than this.
 constexpr int64_t IDLE_UPDATE = HZ / 32;
@@ -33,13 +29,6 @@ constexpr uint32_t SEARCH_STEP = 20;
 
 /// Fastest growth: one segment per this many, half a window per RTT (RFC 9438, section 4.2).
 constexpr uint32_t MIN_STEP = 2;
-
-/// Jiffies that have ended by `time` ns.
-constexpr int64_t
-Jiffies(int64_t time)
-{
-    return time / JIFFY;
-}
 
 HyStart::Parameters
 MakeHyStartParameters(const CubicParameters& parameters)
@@ -198,13 +187,24 @@ Cubic::GetSsThresh(SenderState& state, int64_t /* now */)
     return std::max(static_cast<uint32_t>(state.cwnd * m_parameters.beta + ROUNDING), MIN_SSTHRESH);
 }
 
+bool
+Cubic::WantsDeliveries() const
+{
+    return true;
+}
+
 void
-Cubic::OnAck(SenderState& state, const AckEvent& event, bool mayGrow)
+Cubic::OnDelivered(SenderState& state, const AckEvent& event)
 {
     if (event.rtt >= 0)
     {
         TakeRtt(state, event);
     }
+}
+
+void
+Cubic::OnAck(SenderState& state, const AckEvent& event, bool mayGrow)
+{
     if (mayGrow && state.isCwndLimited)
     {
         uint32_t acked = event.ackedSacked;
@@ -316,7 +316,7 @@ Cubic::FollowCurve(uint32_t cwnd, int64_t now)
 {
     // The target is the curve one RTT from now (RFC 9438, section 4.2), in Linux a jiffy begun
     // more.
-    const int64_t ahead = m_minRtt == NEVER ? 0 : Jiffies(m_minRtt + JIFFY - 1);
+    const int64_t ahead = m_minRtt == NEVER ? 0 : JiffiesBegun(m_minRtt);
     const double t = static_cast<double>(now - m_epochStart + ahead) / HZ - m_k;
     const double distance = m_parameters.c * t * t * t;
     const auto whole =

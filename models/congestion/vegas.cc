@@ -63,13 +63,24 @@ Vegas::GetSsThresh(SenderState& state, int64_t /* now */)
     return std::max(state.cwnd / 2, MIN_SSTHRESH);
 }
 
+bool
+Vegas::WantsDeliveries() const
+{
+    return true;
+}
+
 void
-Vegas::OnAck(SenderState& state, const AckEvent& event, bool mayGrow)
+Vegas::OnDelivered(SenderState& /* state */, const AckEvent& event)
 {
     if (event.rtt >= 0)
     {
         m_round.OnRtt(event.rtt);
     }
+}
+
+void
+Vegas::OnAck(SenderState& state, const AckEvent& event, bool mayGrow)
+{
     if (!mayGrow)
     {
         return;
@@ -153,9 +164,9 @@ Vegas::OnCaState(SenderState& state, CaState next, int64_t /* now */)
 }
 
 void
-Vegas::OnTransmitStart(SenderState& state, int64_t now, int64_t /* idle */)
+Vegas::OnTransmitStart(SenderState& state, int64_t /* now */, int64_t /* idle */)
 {
-    Init(state, now);
+    Enable(state);
 }
 
 } // namespace tunnelcc

@@ -44,6 +44,8 @@ class Vegas : public CongestionControl
 
     void Init(SenderState& state, int64_t now) override;
     uint32_t GetSsThresh(SenderState& state, int64_t now) override;
+    bool WantsDeliveries() const override;
+    void OnDelivered(SenderState& state, const AckEvent& event) override;
     void OnAck(SenderState& state, const AckEvent& event, bool mayGrow) override;
     void OnCaState(SenderState& state, CaState next, int64_t now) override;
     void OnTransmitStart(SenderState& state, int64_t now, int64_t idle) override;

@@ -3,7 +3,11 @@
  */
 #include "congestion/westwood.h"
 
+#include "congestion/jiffies.h"
+
 #include <algorithm>
+#include <cmath>
+#include <utility>
 
 namespace tunnelcc
 {
@@ -39,8 +43,8 @@ Westwood::GetParameterTable()
 }
 
 Westwood::Westwood(const WestwoodParameters& parameters)
-    : m_minInterval(ToNanoseconds(parameters.rttMin)),
-      m_initialRtt(ToNanoseconds(parameters.initialRtt)),
+    : m_minInterval(static_cast<int64_t>(parameters.rttMin * HZ)),
+      m_initialRtt(static_cast<int64_t>(parameters.initialRtt * HZ)),
       m_filterGain(parameters.filterGain)
 {
 }
@@ -49,37 +53,59 @@ void
 Westwood::Init(SenderState& /* state */, int64_t now)
 {
     m_increase.Reset();
-    m_intervalStart = now;
+    m_intervalStart = Jiffies(now);
     m_rtt = m_minRtt = m_initialRtt;
 }
 
 uint32_t
 Westwood::GetSsThresh(SenderState& state, int64_t /* now */)
 {
+    m_hasNewThreshold = true;
     return std::max(state.cwnd / 2, MIN_SSTHRESH);
 }
 
-uint32_t
-Westwood::GetWindow() const
+double
+Westwood::GetBandwidth() const
 {
-    const double window = m_bandwidth * 1e-9 * static_cast<double>(m_minRtt);
+    return m_bandwidth * HZ;
+}
+
+uint32_t
+Westwood::GetWindow(const SenderState& state) const
+{
+    // tcp_westwood_bw_rttmin()
+    const double window = std::floor(m_bandwidth * static_cast<double>(m_minRtt) / state.mss);
     return std::max(static_cast<uint32_t>(std::min<double>(window, MAX_WINDOW)), MIN_SSTHRESH);
 }
 
 void
 Westwood::OnAck(SenderState& state, const AckEvent& event, bool mayGrow)
 {
-    if (event.rtt > 0)
-    {
-        m_rtt = event.rtt;
-    }
-    UpdateBandwidth(event.now);
-    m_acked += CountAcked(event.cumAcked);
-    UpdateMinRtt();
+    m_hasNewThreshold = false;
     if (mayGrow)
     {
         m_increase.GrowAsReno(state, event.ackedSacked);
     }
+}
+
+bool
+Westwood::WantsDeliveries() const
+{
+    return true;
+}
+
+void
+Westwood::OnDelivered(SenderState& state, const AckEvent& event)
+{
+    if (event.rtt > 0)
+    {
+        m_rtt = JiffiesBegun(event.rtt);
+    }
+    UpdateBandwidth(Jiffies(event.now));
+    // Linux compares with what the first ACK acknowledged, so that one counts as a duplicate.
+    const uint32_t acked = std::exchange(m_isFirstAck, false) ? 0 : event.cumAcked * state.mss;
+    m_acked += CountAcked(acked, state.mss);
+    UpdateMinRtt();
 }
 
 void
@@ -90,36 +116,39 @@ Westwood::UpdateBandwidth(int64_t now)
     {
         return;
     }
-    const double sample = m_acked * 1e9 / static_cast<double>(interval);
+    const auto sample = static_cast<double>(m_acked / interval);
     if (m_bandwidth == 0 && m_rawBandwidth == 0)
     {
         m_rawBandwidth = m_bandwidth = sample;
     }
     else
     {
-        m_rawBandwidth += m_filterGain * (sample - m_rawBandwidth);
-        m_bandwidth += m_filterGain * (m_rawBandwidth - m_bandwidth);
+        m_rawBandwidth = std::floor(m_rawBandwidth + m_filterGain * (sample - m_rawBandwidth));
+        m_bandwidth = std::floor(m_bandwidth + m_filterGain * (m_rawBandwidth - m_bandwidth));
     }
     m_acked = 0;
     m_intervalStart = now;
 }
 
 uint32_t
-Westwood::CountAcked(uint32_t cumAcked)
+Westwood::CountAcked(uint32_t acked, uint32_t mss)
 {
     // A duplicate ACK stands for one segment; the ACK that repairs the hole covers those again.
-    if (cumAcked == 0)
+    if (acked == 0)
     {
-        ++m_accounted;
-        return 1;
+        m_accounted += mss;
+        return mss;
     }
-    if (cumAcked == 1)
+    if (acked <= mss)
     {
-        return 1;
+        return acked;
     }
-    const uint32_t known = std::min(m_accounted, cumAcked);
-    m_accounted -= known;
-    return known == cumAcked ? 1 : cumAcked - known;
+    if (m_accounted >= acked)
+    {
+        m_accounted -= acked;
+        return mss;
+    }
+    return acked - std::exchange(m_accounted, 0);
 }
 
 void
@@ -136,18 +165,19 @@ Westwood::OnCaState(SenderState& state, CaState next, int64_t /* now */)
     {
         m_increase.Reset();
     }
-    const bool wasReducing = state.caState == CaState::CWR || state.caState == CaState::RECOVERY;
-    if (next == CaState::LOSS && state.caState != CaState::LOSS)
+    if (next == CaState::LOSS && m_hasNewThreshold)
     {
         // CA_EVENT_LOSS
-        state.ssthresh = GetWindow();
+        state.ssthresh = GetWindow(state);
         m_restartsMinRtt = true;
     }
-    else if (wasReducing && next < CaState::CWR)
-    {
-        // CA_EVENT_COMPLETE_CWR
-        state.cwnd = state.ssthresh = GetWindow();
-    }
+    m_hasNewThreshold = false;
+}
+
+void
+Westwood::OnReductionEnd(SenderState& state, int64_t /* now */)
+{
+    state.cwnd = state.ssthresh = GetWindow(state);
 }
 
 } // namespace tunnelcc

@@ -11,11 +11,14 @@ namespace tunnelcc
 {
 
 ExperimentResult
-RunExperiment(const ExperimentSpec& spec, const ProgressCallback& progress, Capture* capture)
+RunExperiment(const ExperimentSpec& spec,
+              const ProgressCallback& progress,
+              Capture* capture,
+              const AlgorithmWrapper& wrap)
 {
     EventLoop& loop = EventLoop::Get();
     loop.Reset();
-    World world(spec, capture);
+    World world(spec, capture, wrap);
     world.Start();
     Recorder recorder(spec, world, progress);
     loop.Run();

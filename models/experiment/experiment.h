@@ -7,6 +7,7 @@
 #include "probe/experiment-result.h"
 #include "recorder.h"
 #include "spec/experiment-spec.h"
+#include "world.h"
 
 namespace tunnelcc
 {
@@ -19,11 +20,13 @@ namespace tunnelcc
  * \param spec the experiment
  * \param progress called a few times a second of wall time; may be empty
  * \param capture of packets; null: there is none. It changes nothing in the run
+ * \param wrap may put something in place of each congestion control; may be empty
  * \throws std::invalid_argument if the specification names something that does not exist
  */
 ExperimentResult RunExperiment(const ExperimentSpec& spec,
                                const ProgressCallback& progress = {},
-                               Capture* capture = nullptr);
+                               Capture* capture = nullptr,
+                               const AlgorithmWrapper& wrap = {});
 
 } // namespace tunnelcc
 

@@ -85,9 +85,10 @@ CongestionStream(uint64_t seed, LegRole role, uint32_t number, End end)
 
 } // namespace
 
-World::World(const ExperimentSpec& spec, Capture* capture)
+World::World(const ExperimentSpec& spec, Capture* capture, AlgorithmWrapper wrap)
     : m_spec(spec),
       m_capture(capture),
+      m_wrap(std::move(wrap)),
       m_network(m_spec, capture)
 {
     for (uint32_t number = 0; number < m_spec.tunnels.size(); ++number)
@@ -182,8 +183,9 @@ World::MakeAlgorithm(const LegParts& parts, End end) const
 {
     int64_t stream = CongestionStream(m_spec.seed, parts.role, parts.number, end);
     const CongestionSpec& cc = parts.cc;
-    return cc.code.empty() ? MakeCongestionControl(cc.name, cc.parameters, stream)
-                           : m_modules.Make(cc.name, cc.code, cc.parameters, stream);
+    auto algorithm = cc.code.empty() ? MakeCongestionControl(cc.name, cc.parameters, stream)
+                                     : m_modules.Make(cc.name, cc.code, cc.parameters, stream);
+    return m_wrap ? m_wrap(std::move(algorithm), cc, stream) : std::move(algorithm);
 }
 
 std::unique_ptr<CongestionControl>

@@ -20,6 +20,7 @@
 #include "wire/capture.h"
 
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -30,6 +31,13 @@
 
 namespace tunnelcc
 {
+
+/// Given a congestion control, its specification and the seed of its random numbers, it returns
+/// what runs in its place: for observers.
+using AlgorithmWrapper =
+    std::function<std::unique_ptr<CongestionControl>(std::unique_ptr<CongestionControl> algorithm,
+                                                     const CongestionSpec& spec,
+                                                     int64_t stream)>;
 
 /// A network of hosts, with the flows and the tunnels that run on them.
 class World
@@ -110,8 +118,12 @@ class World
         return std::visit(find, tunnel);
     }
 
+    /// \param spec the experiment
     /// \param capture of packets, which outlives the world; null: there is none
-    explicit World(const ExperimentSpec& spec, Capture* capture = nullptr);
+    /// \param wrap may put something in place of each congestion control; may be empty
+    explicit World(const ExperimentSpec& spec,
+                   Capture* capture = nullptr,
+                   AlgorithmWrapper wrap = {});
     World(const World&) = delete;
     World& operator=(const World&) = delete;
 
@@ -221,6 +233,7 @@ class World
 
     const ExperimentSpec m_spec;
     Capture* const m_capture;
+    const AlgorithmWrapper m_wrap;
     mutable ModuleLoader m_modules; //!< of algorithms that are files; outlives them
     Network m_network;
     std::deque<Tunnel> m_tunnels;

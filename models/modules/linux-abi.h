@@ -23,7 +23,7 @@ extern "C"
     {
 #endif
 
-#define LINUX_INTERFACE 1
+#define LINUX_INTERFACE 2
 
     typedef signed char s8;
     typedef unsigned char u8;
@@ -35,7 +35,6 @@ extern "C"
     typedef unsigned long long u64;
 
     struct sock;
-    struct sk_buff;
     struct rate_sample;
     struct ack_sample;
     union tcp_cc_info;
@@ -62,6 +61,11 @@ extern "C"
 
     struct sock
     {
+        struct
+        {
+            u16 skc_dport; /**< 0 */
+        } __sk_common;
+
         unsigned long sk_pacing_rate; /**< payload bytes/s */
         unsigned long sk_max_pacing_rate;
         u32 sk_pacing_status;
@@ -122,7 +126,32 @@ extern "C"
         struct tcp_options_received rx_opt;
         u8 ecn_flags;
         u8 is_cwnd_limited;
-        u8 fast_ack_mode; /**< v3 branch of Google's BBR */
+        /* v3 branch of Google's BBR. */
+        u8 fast_ack_mode;
+        u8 is_sack_reneg;             /**< 0 */
+        u8 tlp_orig_data_app_limited; /**< 0 */
+    };
+
+    /** Of a packet: what the v3 branch of Google's BBR reads of one that was marked lost. */
+    struct tcp_skb_cb
+    {
+        u32 seq;
+        u32 end_seq;
+        u32 tcp_gso_segs;
+        u8 sacked;
+
+        struct
+        {
+            u64 delivered_mstamp; /**< not 0 */
+            u32 in_flight;
+            u32 lost;
+            u8 is_app_limited;
+        } tx;
+    };
+
+    struct sk_buff
+    {
+        struct tcp_skb_cb cb;
     };
 
     struct rate_sample
@@ -200,6 +229,15 @@ extern "C"
 #define TUNNELCC_HAS_ACK 0
 #endif
 
+    /* Of `pkts_acked`, too: before 4.7, it was given the numbers themselves. */
+#ifdef TUNNELCC_PKTS_ACKED_HAS_COUNT
+#define TUNNELCC_PKTS_ACKED_ARGUMENTS struct sock *sk, u32 acked, s32 rtt_us
+#define TUNNELCC_HAS_COUNT 1
+#else
+#define TUNNELCC_PKTS_ACKED_ARGUMENTS struct sock *sk, const struct ack_sample *sample
+#define TUNNELCC_HAS_COUNT 0
+#endif
+
     struct tcp_congestion_ops
     {
         u32 (*ssthresh)(struct sock* sk);
@@ -207,11 +245,12 @@ extern "C"
         void (*set_state)(struct sock* sk, u8 new_state);
         void (*cwnd_event)(struct sock* sk, enum tcp_ca_event ev);
         void (*in_ack_event)(struct sock* sk, u32 flags);
-        void (*pkts_acked)(struct sock* sk, const struct ack_sample* sample);
         u32 (*min_tso_segs)(struct sock* sk);
 #ifdef __cplusplus
-        void (*cong_control)(); /**< tunnelcc_linux_module tells which */
+        void (*pkts_acked)(); /**< tunnelcc_linux_module tells which */
+        void (*cong_control)();
 #else
+    void (*pkts_acked)(TUNNELCC_PKTS_ACKED_ARGUMENTS);
     void (*cong_control)(TUNNELCC_CONG_CONTROL_ARGUMENTS);
 #endif
         u32 (*undo_cwnd)(struct sock* sk);
@@ -256,6 +295,7 @@ extern "C"
     {
         u32 interface;
         u32 cong_control_has_ack;
+        u32 pkts_acked_has_count;
         int (*init)(void);
         struct tunnelcc_host* host;
         /* What was registered, in order; the count goes on beyond those kept. */

@@ -6,7 +6,7 @@
 
 /**
  * \file
- * What a congestion control module of Linux (5.10 to 6.18) uses of the kernel, for the compiler of
+ * What a congestion control module of Linux (4.4 to 6.18) uses of the kernel, for the compiler of
  * the user: it is included before the module's own first line, and each header that the module
  * includes is an empty file. Written after the behaviour of `include/net/tcp.h`,
  * `net/ipv4/tcp_cong.c`, `lib/win_minmax.c` and the kernel's general headers.
@@ -166,6 +166,7 @@ typedef s64 int64_t;
 
 #define BITS_PER_LONG 64
 #define BITS_PER_LONG_LONG 64
+#define BITS_PER_TYPE(type) (8 * sizeof(type))
 #define U8_MAX ((u8)~0U)
 #define U16_MAX ((u16)~0U)
 #define U32_MAX ((u32)~0U)
@@ -436,6 +437,7 @@ extern const struct tunnelcc_description __stop_tunnelcc_descriptions[]
     TCC_EXPORT const struct tunnelcc_linux_module tunnelcc_linux_module = {                        \
         LINUX_INTERFACE,                                                                           \
         TUNNELCC_HAS_ACK,                                                                          \
+        TUNNELCC_HAS_COUNT,                                                                        \
         function,                                                                                  \
         &tunnelcc_host,                                                                            \
         tunnelcc_registered,                                                                       \
@@ -695,7 +697,25 @@ minmax_running_min(struct minmax* m, u32 window, u32 time, u32 value)
 #define tcp_sk(socket) ((struct tcp_sock*)(socket))
 #define inet_csk(socket) ((struct inet_connection_sock*)(socket))
 #define inet_csk_ca(socket) ((void*)inet_csk(socket)->icsk_ca_priv)
-#define sock_net(socket) ((void*)0)
+
+struct net
+{
+    struct
+    {
+        u8 sysctl_tcp_min_tso_segs;
+        u8 sysctl_tcp_plb_enabled;
+    } ipv4;
+};
+
+static const struct net tunnelcc_net __attribute__((unused)) = {.ipv4 = {2, 0}};
+#define sock_net(socket) ((void)(socket), &tunnelcc_net)
+#define TCP_SKB_CB(skb) (&((struct sk_buff*)(skb))->cb)
+#define tcp_skb_pcount(skb) (TCP_SKB_CB(skb)->tcp_gso_segs)
+#define tcp_skb_tx_in_flight_is_suspicious(count, sacked, in_flight) 0
+#define ntohs(x) __builtin_bswap16(x)
+#define ntohl(x) __builtin_bswap32(x)
+#define htons(x) __builtin_bswap16(x)
+#define htonl(x) __builtin_bswap32(x)
 #define NET_INC_STATS(...)                                                                         \
     do                                                                                             \
     {                                                                                              \
@@ -708,6 +728,8 @@ minmax_running_min(struct minmax* m, u32 window, u32 time, u32 value)
     do                                                                                             \
     {                                                                                              \
     } while (0)
+#define NET_INC_STATS_BH(...) NET_INC_STATS()
+#define NET_ADD_STATS_BH(...) NET_ADD_STATS()
 #define INET_ECN_xmit(socket) ((void)(socket))
 #define INET_ECN_dontxmit(socket) ((void)(socket))
 
@@ -727,9 +749,13 @@ minmax_running_min(struct minmax* m, u32 window, u32 time, u32 value)
 #define tcp_ca_needs_ecn(socket) (inet_csk(socket)->icsk_ca_ops->flags & TCP_CONG_NEEDS_ECN)
 #define tcp_stamp_us_delta(later, earlier) max_t(s64, (later) - (earlier), 0)
 #define tcp_stamp32_us_delta(later, earlier) max_t(s32, (later) - (earlier), 0)
-#define tcp_time_stamp(tp) ((u32)((tp)->tcp_mstamp / (USEC_PER_SEC / TCP_TS_HZ)))
-#define tcp_time_stamp_ms(tp) tcp_time_stamp(tp)
-#define tcp_time_stamp_ts(tp) tcp_time_stamp(tp)
+#define tcp_time_stamp_ms(tp) ((u32)((tp)->tcp_mstamp / (USEC_PER_SEC / TCP_TS_HZ)))
+#define tcp_time_stamp_ts(tp) tcp_time_stamp_ms(tp)
+#ifdef TUNNELCC_TIME_STAMP_IS_JIFFIES /* before 4.13 */
+#define tcp_time_stamp tcp_jiffies32
+#else
+#define tcp_time_stamp(tp) tcp_time_stamp_ms(tp)
+#endif
 
 /** The window, not the application, limits the sender. */
 static inline bool
@@ -859,6 +885,18 @@ struct tcp_dctcp_info
     u32 dctcp_alpha;
     u32 dctcp_ab_ecn;
     u32 dctcp_ab_tot;
+};
+
+enum tcp_bbr_phase
+{
+    BBR_PHASE_INVALID,
+    BBR_PHASE_STARTUP,
+    BBR_PHASE_DRAIN,
+    BBR_PHASE_PROBE_RTT,
+    BBR_PHASE_PROBE_BW_UP,
+    BBR_PHASE_PROBE_BW_DOWN,
+    BBR_PHASE_PROBE_BW_CRUISE,
+    BBR_PHASE_PROBE_BW_REFILL
 };
 
 struct tcp_bbr_info

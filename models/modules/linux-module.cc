@@ -215,7 +215,8 @@ LinuxModule::LinuxModule(std::shared_ptr<LinuxModuleImage> module, int64_t strea
     : m_module(std::move(module)),
       m_host(*m_module->Module().host),
       m_random(static_cast<uint64_t>(stream)),
-      m_hasCongControl(m_module->Ops()->cong_control != nullptr)
+      m_hasCongControl(m_module->Ops()->cong_control != nullptr),
+      m_wantsDeliveries(m_module->Ops()->pkts_acked || m_module->Ops()->in_ack_event)
 {
     const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
     void* memory =
@@ -301,23 +302,12 @@ void
 LinuxModule::Import(const SenderState& state, int64_t now)
 {
     SetTime(now);
-    const uint32_t mss = state.mss;
-    const auto packetsOut = static_cast<uint32_t>(state.sndNxt - state.sndUna);
-    const uint32_t notInFlight = packetsOut - std::min(packetsOut, state.inFlight);
-    m_tcp.inet_conn.icsk_ca_state = static_cast<kernel::u8>(state.caState);
-    m_tcp.snd_cwnd = state.cwnd;
-    m_tcp.snd_ssthresh = state.ssthresh;
-    m_tcp.mss_cache = mss;
-    m_tcp.snd_una = static_cast<kernel::u32>(state.sndUna * mss);
-    m_tcp.snd_nxt = static_cast<kernel::u32>(state.sndNxt * mss);
-    m_tcp.packets_out = packetsOut;
-    m_tcp.lost_out = std::min(state.lostOut, notInFlight);
-    m_tcp.sacked_out = notInFlight - m_tcp.lost_out;
+    m_tcp.mss_cache = state.mss;
+    m_tcp.snd_una = static_cast<kernel::u32>(state.sndUna * state.mss);
+    m_tcp.snd_nxt = static_cast<kernel::u32>(state.sndNxt * state.mss);
     m_tcp.max_packets_out = state.maxPacketsOut;
-    m_tcp.is_cwnd_limited = state.isCwndLimited;
     m_tcp.delivered = static_cast<kernel::u32>(state.delivered);
     m_tcp.delivered_mstamp = ToHostMicroseconds(state.deliveredTime);
-    m_tcp.lost = static_cast<kernel::u32>(state.lost);
     m_tcp.app_limited = static_cast<kernel::u32>(state.appLimitedUntil);
     m_tcp.srtt_us = static_cast<kernel::u32>(8 * state.srtt / US);
     m_tcp.rtt_min.s[0].v =
@@ -326,6 +316,22 @@ LinuxModule::Import(const SenderState& state, int64_t now)
     m_tcp.tcp_clock_cache = m_host.nanoseconds;
     m_tcp.tcp_wstamp_ns = static_cast<kernel::u64>(state.nextSendTime + HOST_UPTIME);
     m_minTsoSegments = 0;
+    ImportWindow(state);
+}
+
+void
+LinuxModule::ImportWindow(const SenderState& state)
+{
+    const auto packetsOut = static_cast<uint32_t>(state.sndNxt - state.sndUna);
+    const uint32_t notInFlight = packetsOut - std::min(packetsOut, state.inFlight);
+    m_tcp.inet_conn.icsk_ca_state = static_cast<kernel::u8>(state.caState);
+    m_tcp.snd_cwnd = state.cwnd;
+    m_tcp.snd_ssthresh = state.ssthresh;
+    m_tcp.packets_out = packetsOut;
+    m_tcp.lost_out = std::min(state.lostOut, notInFlight);
+    m_tcp.sacked_out = notInFlight - m_tcp.lost_out;
+    m_tcp.is_cwnd_limited = state.isCwndLimited;
+    m_tcp.lost = static_cast<kernel::u32>(state.lost);
 }
 
 void
@@ -393,11 +399,46 @@ LinuxModule::GetSsThresh(SenderState& state, int64_t now)
     return threshold;
 }
 
-void
-LinuxModule::OnAck(SenderState& state, const AckEvent& event, bool mayGrow)
+bool
+LinuxModule::WantsLosses() const
 {
-    m_hasNewThreshold = false;
+    return Ops().skb_marked_lost != nullptr;
+}
+
+void
+LinuxModule::OnSegmentLost(SenderState& state, const LostSegment& segment, int64_t now)
+{
+    Import(state, now);
+    kernel::sk_buff packet{};
+    packet.cb.seq = static_cast<kernel::u32>(segment.number * m_tcp.mss_cache);
+    packet.cb.end_seq = packet.cb.seq + m_tcp.mss_cache;
+    packet.cb.tcp_gso_segs = 1;
+    packet.cb.tx.delivered_mstamp = m_tcp.delivered_mstamp;
+    packet.cb.tx.in_flight = segment.txInFlight;
+    packet.cb.tx.lost = static_cast<kernel::u32>(segment.priorLost);
+    packet.cb.tx.is_app_limited = segment.isAppLimited;
+    m_module->Image().Call([&] { Ops().skb_marked_lost(Socket(), &packet); });
+    Export(state);
+}
+
+bool
+LinuxModule::WantsDeliveries() const
+{
+    return m_wantsDeliveries;
+}
+
+void
+LinuxModule::OnDelivered(SenderState& state, const AckEvent& event)
+{
     Import(state, event.now);
+    TakeOptions(event);
+    m_module->Image().Call([&] { CallOnDelivered(state, event); });
+    Export(state);
+}
+
+void
+LinuxModule::TakeOptions(const AckEvent& event)
+{
     m_tcp.rx_opt.saw_tstamp = event.echo != 0;
     m_tcp.rx_opt.rcv_tsval = event.timestamp;
     m_tcp.rx_opt.rcv_tsecr = event.echo;
@@ -405,20 +446,10 @@ LinuxModule::OnAck(SenderState& state, const AckEvent& event, bool mayGrow)
     {
         m_tcp.delivered_ce += event.ackedSacked; // tcp_newly_delivered()
     }
-    m_module->Image().Call([&] { CallOnAck(state, event, mayGrow); });
-    if (!m_hasCongControl)
-    {
-        UpdatePacingRate();
-    }
-    Export(state);
-    if (std::exchange(m_host.wants_cwr, 0) != 0 && m_reduction)
-    {
-        m_reduction->EnterCwr(event.now);
-    }
 }
 
 void
-LinuxModule::CallOnAck(const SenderState& state, const AckEvent& event, bool mayGrow)
+LinuxModule::CallOnDelivered(const SenderState& state, const AckEvent& event)
 {
     const kernel::tcp_congestion_ops& ops = Ops();
     if (ops.pkts_acked)
@@ -431,53 +462,95 @@ LinuxModule::CallOnAck(const SenderState& state, const AckEvent& event, bool may
                 ? static_cast<kernel::u32>(m_tcp.mss_cache *
                                            (state.delivered - event.rate.priorDelivered))
                 : 0;
-        ops.pkts_acked(Socket(), &sample);
+        if (m_module->Module().pkts_acked_has_count)
+        {
+            using Before47 = void (*)(kernel::sock*, kernel::u32, kernel::s32);
+            reinterpret_cast<Before47>(ops.pkts_acked)(Socket(), sample.pkts_acked, sample.rtt_us);
+        }
+        else
+        {
+            using Since47 = void (*)(kernel::sock*, const kernel::ack_sample*);
+            reinterpret_cast<Since47>(ops.pkts_acked)(Socket(), &sample);
+        }
     }
     if (ops.in_ack_event)
     {
         ops.in_ack_event(Socket(),
                          kernel::CA_ACK_SLOWPATH | (event.hasEcnEcho ? kernel::CA_ACK_ECE : 0));
     }
+}
+
+void
+LinuxModule::OnAck(SenderState& state, const AckEvent& event, bool mayGrow)
+{
+    m_hasNewThreshold = false;
+    if (m_wantsDeliveries)
+    {
+        ImportWindow(state); // the ACK can have changed no more since OnDelivered()
+    }
+    else
+    {
+        Import(state, event.now);
+        TakeOptions(event);
+    }
     if (m_hasCongControl)
     {
-        kernel::rate_sample rate{};
-        const RateSample& sample = event.rate;
-        rate.prior_delivered = static_cast<kernel::u32>(sample.priorDelivered);
-        rate.delivered = sample.IsValid() ? static_cast<kernel::s32>(sample.delivered) : -1;
-        rate.interval_us = sample.IsValid() ? static_cast<long>(sample.interval / US) : -1;
-        rate.prior_mstamp = sample.IsValid() ? ToHostMicroseconds(event.now - sample.interval) : 0;
-        rate.rtt_us = event.rtt < 0 ? -1 : static_cast<long>(event.rtt / US);
-        rate.losses = static_cast<int>(event.newlyLost);
-        rate.acked_sacked = event.ackedSacked;
-        rate.prior_in_flight = event.priorInFlight;
-        rate.is_app_limited = sample.isAppLimited;
-        rate.is_ack_delayed = event.isAckDelayed;
-        rate.is_ece = event.hasEcnEcho;
-        if (m_module->Module().cong_control_has_ack)
-        {
-            using Since610 = void (*)(kernel::sock*, kernel::u32, int, const kernel::rate_sample*);
-            reinterpret_cast<Since610>(ops.cong_control)(Socket(), m_tcp.snd_una, 0, &rate);
-        }
-        else
-        {
-            using Before610 = void (*)(kernel::sock*, const kernel::rate_sample*);
-            reinterpret_cast<Before610>(ops.cong_control)(Socket(), &rate);
-        }
+        m_module->Image().Call([&] { CallCongControl(event); });
     }
-    else if (mayGrow)
+    else
     {
-        ops.cong_avoid(Socket(), m_tcp.snd_una, event.ackedSacked);
+        if (mayGrow)
+        {
+            m_module->Image().Call(
+                [&] { Ops().cong_avoid(Socket(), m_tcp.snd_una, event.ackedSacked); });
+        }
+        UpdatePacingRate();
+    }
+    Export(state);
+    if (std::exchange(m_host.wants_cwr, 0) != 0 && m_reduction)
+    {
+        m_reduction->EnterCwr(event.now);
+    }
+}
+
+void
+LinuxModule::CallCongControl(const AckEvent& event)
+{
+    const kernel::tcp_congestion_ops& ops = Ops();
+    kernel::rate_sample rate{};
+    const RateSample& sample = event.rate;
+    rate.prior_delivered = static_cast<kernel::u32>(sample.priorDelivered);
+    rate.delivered = sample.IsValid() ? static_cast<kernel::s32>(sample.delivered) : -1;
+    rate.interval_us = sample.IsValid() ? static_cast<long>(sample.interval / US) : -1;
+    rate.prior_mstamp = sample.IsValid() ? ToHostMicroseconds(event.now - sample.interval) : 0;
+    rate.rtt_us = event.rtt < 0 ? -1 : static_cast<long>(event.rtt / US);
+    rate.losses = static_cast<int>(event.newlyLost);
+    rate.acked_sacked = event.ackedSacked;
+    rate.prior_in_flight = event.priorInFlight;
+    rate.tx_in_flight = sample.txInFlight;
+    rate.prior_lost = static_cast<kernel::u32>(sample.priorLost);
+    rate.lost = static_cast<kernel::s32>(m_tcp.lost - rate.prior_lost);
+    rate.is_app_limited = sample.isAppLimited;
+    rate.is_ack_delayed = event.isAckDelayed;
+    rate.is_ece = event.hasEcnEcho;
+    if (m_module->Module().cong_control_has_ack)
+    {
+        using Since610 = void (*)(kernel::sock*, kernel::u32, int, const kernel::rate_sample*);
+        reinterpret_cast<Since610>(ops.cong_control)(Socket(), m_tcp.snd_una, 0, &rate);
+    }
+    else
+    {
+        using Before610 = void (*)(kernel::sock*, const kernel::rate_sample*);
+        reinterpret_cast<Before610>(ops.cong_control)(Socket(), &rate);
     }
 }
 
 void
 LinuxModule::OnCaState(SenderState& state, CaState next, int64_t now)
 {
-    const CaState previous = state.caState;
     const uint32_t before = m_tcp.prior_cwnd;
     Import(state, now);
     const bool isNewEpisode = std::exchange(m_hasNewThreshold, false);
-    const bool isReduced = previous == CaState::CWR || previous == CaState::RECOVERY;
     m_module->Image().Call([&] {
         const kernel::tcp_congestion_ops& ops = Ops();
         if (next == CaState::LOSS && isNewEpisode && ops.cwnd_event)
@@ -495,13 +568,19 @@ LinuxModule::OnCaState(SenderState& state, CaState next, int64_t now)
         {
             ops.set_state(Socket(), static_cast<kernel::u8>(next));
         }
-        if (isReduced && next < CaState::CWR && !m_hasCongControl && ops.cwnd_event)
-        {
-            m_tcp.inet_conn.icsk_ca_state = static_cast<kernel::u8>(next);
-            ops.cwnd_event(Socket(), kernel::CA_EVENT_COMPLETE_CWR); // tcp_end_cwnd_reduction()
-        }
     });
     Export(state);
+}
+
+void
+LinuxModule::OnReductionEnd(SenderState& state, int64_t now)
+{
+    if (Ops().cwnd_event)
+    {
+        Import(state, now);
+        m_module->Image().Call([&] { Ops().cwnd_event(Socket(), kernel::CA_EVENT_COMPLETE_CWR); });
+        Export(state);
+    }
 }
 
 void

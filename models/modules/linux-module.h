@@ -16,17 +16,18 @@
 
 /**
  * \file
- * Runs a congestion control module of Linux (a `net/ipv4/tcp_*.c` of 5.10 to 6.18) unchanged behind
+ * Runs a congestion control module of Linux (a `net/ipv4/tcp_*.c` of 4.4 to 6.18) unchanged behind
  * our interface: it brings the members of `struct tcp_sock` that modules read up to date, calls the
  * functions of `struct tcp_congestion_ops` where Linux's `tcp_input.c` and `tcp_output.c` do, and
  * takes back the window, the threshold and the pacing rate.
  *
- * Differs from Linux: `pkts_acked` and `in_ack_event` come after the ACK has changed the recovery
- * state, not before, and in this order (Linux since 6.15; before, the other way round).
- * CA_EVENT_CWND_RESTART is left out, because CA_EVENT_TX_START follows it. Receiver's events of
- * marks (CA_EVENT_ECN_IS_CE) are: our endpoint does itself what DCTCP does with them. All ACKs are
- * CA_ACK_SLOWPATH, which matters to Westwood's `in_ack_event` alone. `sacked_out` leaves out as
- * many segments as were sent again and are on their way; `retrans_out` is 0.
+ * Differs from Linux: `in_ack_event` comes after `pkts_acked`, as since 6.15 and in stable kernels
+ * of 2025; before, it came first. CA_EVENT_CWND_RESTART is left out, because CA_EVENT_TX_START
+ * follows it. Receiver's events of marks (CA_EVENT_ECN_IS_CE) are: our endpoint does itself what
+ * DCTCP does with them. All ACKs are CA_ACK_SLOWPATH, which matters to Westwood's `in_ack_event`
+ * alone. `sacked_out` leaves out as many segments as were sent again and are on their way;
+ * `retrans_out` is 0. Of Google's v3 branch, `tso_segs`, CA_EVENT_TLP_RECOVERY and the marks of a
+ * rate sample are left out.
  */
 
 namespace tunnelcc
@@ -77,12 +78,17 @@ class LinuxModule : public CongestionControl
     LinuxModule& operator=(const LinuxModule&) = delete;
 
     bool HasCongControl() const override;
+    bool WantsLosses() const override;
+    bool WantsDeliveries() const override;
     bool NeedsEcn() const override;
     void SetReduction(WindowReduction& reduction) override;
     void Init(SenderState& state, int64_t now) override;
     uint32_t GetSsThresh(SenderState& state, int64_t now) override;
+    void OnDelivered(SenderState& state, const AckEvent& event) override;
     void OnAck(SenderState& state, const AckEvent& event, bool mayGrow) override;
+    void OnSegmentLost(SenderState& state, const LostSegment& segment, int64_t now) override;
     void OnCaState(SenderState& state, CaState next, int64_t now) override;
+    void OnReductionEnd(SenderState& state, int64_t now) override;
     void OnTransmitStart(SenderState& state, int64_t now, int64_t idle) override;
     uint32_t GetUndoCwnd(SenderState& state, uint32_t priorCwnd) override;
     uint32_t GetSendBufferFactor() const override;
@@ -102,9 +108,12 @@ class LinuxModule : public CongestionControl
 
     void SetTime(int64_t now);
     void Import(const SenderState& state, int64_t now);
+    void ImportWindow(const SenderState& state);
     void Export(SenderState& state);
     void UpdatePacingRate();
-    void CallOnAck(const SenderState& state, const AckEvent& event, bool mayGrow);
+    void TakeOptions(const AckEvent& event);
+    void CallOnDelivered(const SenderState& state, const AckEvent& event);
+    void CallCongControl(const AckEvent& event);
 
     std::shared_ptr<LinuxModuleImage> m_module;
     kernel::tunnelcc_host& m_host;
@@ -113,6 +122,7 @@ class LinuxModule : public CongestionControl
     void* m_memory{nullptr}; //!< private state, and the page behind it
     kernel::u64 m_random;
     bool m_hasCongControl;
+    bool m_wantsDeliveries;
     bool m_isInitialised{false};
     bool m_hasNewThreshold{false}; //!< since the last change of the recovery state
     uint32_t m_sendBufferFactor{2};

@@ -31,6 +31,7 @@ QuicCongestion::QuicCongestion(const QuicSpec& spec,
       m_history(history),
       m_hasCongControl(m_algorithm->HasCongControl()),
       m_wantsLosses(m_algorithm->WantsLosses()),
+      m_wantsDeliveries(m_algorithm->WantsDeliveries()),
       m_sampler(m_state),
       m_bucket(spec.pacing)
 {
@@ -235,8 +236,16 @@ QuicCongestion::OnOutcome(int64_t now,
     event.ackedSacked =
         m_hasCongControl ? static_cast<uint32_t>(m_state.delivered - delivered) : growing;
     event.cumAcked = event.ackedSacked;
+    if (m_wantsDeliveries)
+    {
+        m_algorithm->OnDelivered(m_state, event);
+    }
     if (m_state.caState != CaState::OPEN && outcome.acked.back() >= m_recoveryEnd)
     {
+        if (m_state.caState == CaState::RECOVERY && !m_hasCongControl)
+        {
+            m_algorithm->OnReductionEnd(m_state, now);
+        }
         SetCaState(now, CaState::OPEN);
     }
     m_state.isCwndLimited = IsLimited(priorBytes);

@@ -132,6 +132,7 @@ class QuicCongestion
     const PacketHistory& m_history;
     const bool m_hasCongControl;
     const bool m_wantsLosses;
+    const bool m_wantsDeliveries;
     SenderState m_state;
     RateSampler m_sampler;
     TokenBucket m_bucket;

@@ -17,7 +17,8 @@ CongestionWindow::CongestionWindow(const TcpSpec& spec,
       m_board(board),
       m_pacer(pacer),
       m_hasCongControl(m_algorithm->HasCongControl()),
-      m_wantsLosses(m_algorithm->WantsLosses())
+      m_wantsLosses(m_algorithm->WantsLosses()),
+      m_wantsDeliveries(m_algorithm->WantsDeliveries())
 {
     m_state.mss = spec.mss;
     m_state.cwnd = spec.initialWindow;
@@ -81,6 +82,18 @@ CongestionWindow::SetCaState(CaState state, int64_t now)
     Sync();
     m_algorithm->OnCaState(m_state, state, now);
     m_state.caState = state;
+}
+
+void
+CongestionWindow::EndReduction(int64_t now)
+{
+    // Linux tcp_end_cwnd_reduction()
+    if (m_state.ssthresh < INFINITE_SSTHRESH)
+    {
+        Set(now, m_state.ssthresh);
+    }
+    Sync();
+    m_algorithm->OnReductionEnd(m_state, now);
 }
 
 void

@@ -78,6 +78,16 @@ class CongestionWindow
     /// A segment is about to be sent. \param idle time since the last one, ns
     void OnTransmit(int64_t now, int64_t idle);
 
+    /// An ACK delivered something, and has changed nothing yet.
+    void OnDelivered(const AckEvent& event)
+    {
+        if (m_wantsDeliveries)
+        {
+            Sync();
+            m_algorithm->OnDelivered(m_state, event);
+        }
+    }
+
     /// An ACK was processed. \param mayGrow as in CongestionControl::OnAck() \pre Sync()
     void OnAck(const AckEvent& event, bool mayGrow);
 
@@ -85,6 +95,9 @@ class CongestionWindow
     void LowerThreshold(int64_t now);
 
     void SetCaState(CaState state, int64_t now);
+
+    /// A reduction is over, but for those after a time-out. \pre not HasCongControl()
+    void EndReduction(int64_t now);
 
     /// Take a reduction back. \param cwnd,ssthresh from before it, segments
     void Restore(uint32_t cwnd, uint32_t ssthresh);
@@ -170,7 +183,8 @@ class CongestionWindow
     Scoreboard& m_board;
     const Pacer& m_pacer;
     const bool m_hasCongControl;
-    const bool m_wantsLosses; //!< CongestionControl::WantsLosses()
+    const bool m_wantsLosses;     //!< CongestionControl::WantsLosses()
+    const bool m_wantsDeliveries; //!< CongestionControl::WantsDeliveries()
     SenderState m_state;
     uint64_t m_lost{0};      //!< segments marked lost so far
     bool m_isLimited{false}; //!< the window was used up since the last full round of data

@@ -327,11 +327,9 @@ LossRecovery::EnterReduction(int64_t now, CaState state)
 void
 LossRecovery::EndReduction(int64_t now)
 {
-    const uint32_t ssthresh = m_window.State().ssthresh;
-    const bool wasLoss = GetCaState() == CaState::LOSS;
-    if (!m_window.HasCongControl() && !wasLoss && ssthresh < INFINITE_SSTHRESH)
+    if (!m_window.HasCongControl() && GetCaState() != CaState::LOSS)
     {
-        m_window.Set(now, ssthresh);
+        m_window.EndReduction(now);
     }
     if (GetCaState() >= CaState::RECOVERY)
     {

@@ -272,6 +272,10 @@ Sender::OnAck(int64_t now, const Acknowledgement& ack)
     {
         m_recovery.OnRateSample(event.rate.priorDelivered);
     }
+    event.hasEcnEcho = ack.isEce;
+    event.timestamp = ack.tsVal;
+    event.echo = ack.tsEcr;
+    m_window.OnDelivered(event);
     m_recovery.EndProbe(now, isOfProbe);
     const bool wasOtherTimer = m_retransmission.HasReordering() || m_retransmission.HasProbe();
     const bool mayTestWithNew = State().caState == CaState::LOSS && m_transmitter.CanSendNew();
@@ -281,9 +285,6 @@ Sender::OnAck(int64_t now, const Acknowledgement& ack)
     {
         m_window.Complete(event.rate, *sampled);
     }
-    event.hasEcnEcho = ack.isEce;
-    event.timestamp = ack.tsVal;
-    event.echo = ack.tsEcr;
     event.newlyLost = static_cast<uint32_t>(m_window.Lost() - lostBefore);
     m_window.Sync();
     const bool mayGrow = m_recovery.ReduceWindow(summary, event.newlyLost);

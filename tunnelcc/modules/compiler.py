@@ -20,7 +20,6 @@ _PLACE = r"^(?P<file>[^\s:][^:]*):(?P<line>\d+):(?:\d+:)? "
 _ERROR = re.compile(_PLACE + r"(?:fatal )?error: (?P<what>.*)$")
 _UNDEFINED = re.compile(_PLACE + r"(?P<what>undefined reference to .*)$")
 _EXPANDED = re.compile(_PLACE + "note: in expansion of macro")
-_HAS_ACK = rb"\.cong_control\s*=\s*(\w+)"
 _SECONDS = 120
 
 #: As the kernel is compiled where that changes what a program does. A name that is not declared is
@@ -83,14 +82,22 @@ def _compile_module(source: Source, folder: Path, target: Path) -> None:
 def _variants(text: bytes) -> list[str]:
     """Tell by what the file uses which kernel it is written for."""
     flags = []
-    function = re.search(_HAS_ACK, text)
-    if function and re.search(
-        rb"\b" + function[1] + rb"\s*\(\s*struct\s+sock\s*\*\s*\w+\s*,\s*u32\b", text
-    ):
+    if _takes_number(text, b"cong_control"):
         flags.append("-DTUNNELCC_CONG_CONTROL_HAS_ACK")  # since 6.10
+    if _takes_number(text, b"pkts_acked"):
+        flags.append("-DTUNNELCC_PKTS_ACKED_HAS_COUNT")  # before 4.7
+    if re.search(rb"\btcp_time_stamp\b", text) and b"tcp_time_stamp(" not in text:
+        flags.append("-DTUNNELCC_TIME_STAMP_IS_JIFFIES")  # before 4.13
     if b"skb_marked_lost" in text:
-        flags.append("-DTUNNELCC_STATE_BYTES=144")  # Google's v3 branch
+        flags.append("-DTUNNELCC_STATE_BYTES=160")  # Google's v3 branch
     return flags
+
+
+def _takes_number(text: bytes, member: bytes) -> bool:
+    """Whether the function in a member of tcp_congestion_ops is given a number after the socket."""
+    function = re.search(rb"\." + member + rb"\s*=\s*(\w+)", text)
+    after_socket = rb"\s*\(\s*struct\s+sock\s*\*\s*\w+\s*,\s*u32\b"
+    return function is not None and re.search(rb"\b" + function[1] + after_socket, text) is not None
 
 
 def _make_empty(folder: Path, text: bytes) -> None:

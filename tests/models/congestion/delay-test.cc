@@ -4,9 +4,10 @@
 
 /**
  * \file
- * Checks Vegas, Westwood+ and HyStart++ (RFC 9406).
+ * Checks Vegas, FAST, Westwood+ and HyStart++ (RFC 9406).
  */
 #include "congestion/cubic.h"
+#include "congestion/fast.h"
 #include "congestion/hystart-plus-plus.h"
 #include "congestion/vegas.h"
 #include "congestion/westwood.h"
@@ -108,6 +109,63 @@ class VegasRoundTest : public SimulationTestCase
     }
 };
 
+class FastTest : public SimulationTestCase
+{
+  public:
+    FastTest()
+        : SimulationTestCase("FAST keeps alpha segments in the queue, whatever it began with")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        constexpr double RATE = 1000; // 100 segments in a round trip
+        for (double alpha : {5, 20, 60})
+        {
+            Fast fast({.alpha = alpha});
+            FakePipe pipe(fast, RATE, RTT);
+            pipe.Run(10 * SECOND);
+            NS_TEST_EXPECT_MSG_EQ_TOL(pipe.GetQueue(), alpha, 2, "of " << alpha);
+            pipe.SetRate(2 * RATE);
+            pipe.Run(10 * SECOND);
+            NS_TEST_EXPECT_MSG_EQ_TOL(pipe.GetQueue(), alpha, 2, "at twice the rate");
+        }
+    }
+};
+
+class FastStepTest : public SimulationTestCase
+{
+  public:
+    FastStepTest()
+        : SimulationTestCase("FAST moves by gamma towards its target, and at most doubles")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        Fast fast({.alpha = 1000, .gamma = 0.5});
+        FakeTransport doubling(fast, RTT, 10);
+        doubling.AckWindow();
+        const uint32_t before = doubling.state.cwnd;
+        doubling.AckWindow();
+        NS_TEST_EXPECT_MSG_LT_OR_EQ(doubling.state.cwnd, 2 * before, "in a round trip");
+        NS_TEST_EXPECT_MSG_GT(doubling.state.cwnd, 3 * before / 2, "but not less");
+        NS_TEST_EXPECT_MSG_EQ(fast.GetSsThresh(doubling.state, 0),
+                              doubling.state.cwnd / 2,
+                              "a loss halves it");
+
+        Fast steady({.alpha = 20, .gamma = 0.5});
+        FakeTransport transport(steady, RTT, 100);
+        for (int i = 0; i < 3; ++i)
+        {
+            transport.AckWindow(); // no queue: half of alpha is added
+        }
+        NS_TEST_EXPECT_MSG_EQ_TOL(transport.state.cwnd, 125, 6, "two or three steps of ten");
+    }
+};
+
 class WestwoodTest : public SimulationTestCase
 {
   public:
@@ -124,16 +182,18 @@ class WestwoodTest : public SimulationTestCase
         FakePipe pipe(westwood, RATE, RTT);
         pipe.state.ssthresh = 150;
         pipe.Run(20 * SECOND);
-        NS_TEST_EXPECT_MSG_EQ_TOL(westwood.GetBandwidth(), RATE, 0.02 * RATE, "bandwidth");
+        const double bytes = RATE * pipe.state.mss;
+        NS_TEST_EXPECT_MSG_EQ_TOL(westwood.GetBandwidth(), bytes, 0.02 * bytes, "bandwidth");
         NS_TEST_EXPECT_MSG_GT(pipe.state.cwnd, 200, "with a queue");
         const uint32_t half = pipe.state.cwnd / 2;
         NS_TEST_EXPECT_MSG_EQ(westwood.GetSsThresh(pipe.state, pipe.now), half, "Reno's threshold");
         pipe.state.caState = CaState::RECOVERY;
-        westwood.OnCaState(pipe.state, CaState::OPEN, pipe.now);
+        westwood.OnReductionEnd(pipe.state, pipe.now);
         NS_TEST_EXPECT_MSG_EQ_TOL(pipe.state.cwnd, 101, 3, "the BDP once recovery is over");
         NS_TEST_EXPECT_MSG_EQ(pipe.state.ssthresh, pipe.state.cwnd, "and threshold");
         pipe.state.caState = CaState::OPEN;
         pipe.state.ssthresh = 7;
+        westwood.GetSsThresh(pipe.state, pipe.now);
         westwood.OnCaState(pipe.state, CaState::LOSS, pipe.now);
         NS_TEST_EXPECT_MSG_EQ_TOL(pipe.state.ssthresh, 101, 3, "after a time-out too");
     }
@@ -272,6 +332,8 @@ class DelayTestSuite : public ns3::TestSuite
     {
         AddTestCase(new VegasQueueTest, Duration::QUICK);
         AddTestCase(new VegasRoundTest, Duration::QUICK);
+        AddTestCase(new FastTest, Duration::QUICK);
+        AddTestCase(new FastStepTest, Duration::QUICK);
         AddTestCase(new WestwoodTest, Duration::QUICK);
         AddTestCase(new HyStartPlusPlusTest, Duration::QUICK);
         AddTestCase(new CubicHyStartPlusPlusTest, Duration::QUICK);

@@ -55,7 +55,7 @@ class RegistryTest : public SimulationTestCase
     void DoRun() override
     {
         const auto algorithms = ListCongestionControls();
-        NS_TEST_ASSERT_MSG_EQ(algorithms.size(), 13, "algorithms");
+        NS_TEST_ASSERT_MSG_EQ(algorithms.size(), 14, "algorithms");
         for (const auto& algorithm : algorithms)
         {
             NS_TEST_EXPECT_MSG_EQ(HasCongestionControl(algorithm.name), true, algorithm.name);

@@ -94,6 +94,7 @@ class FakeTransport
         state.sndUna += segments;
         state.inFlight -= std::min(state.inFlight, segments);
         state.lastRtt = m_rtt;
+        m_control.OnDelivered(state, event);
         m_control.OnAck(state, event, state.caState != CaState::RECOVERY);
         FillWindow();
     }
@@ -365,6 +366,7 @@ class FakePipe
         {
             Become(CaState::OPEN);
         }
+        m_control.OnDelivered(state, event);
         m_control.OnAck(state, event, state.caState != CaState::RECOVERY);
     }
 
