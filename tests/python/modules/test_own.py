@@ -348,7 +348,7 @@ def test_a_scenario_needs_trust(make, tmp_path, text):
     assert tc.run(scenario).goodput > 1e6  # the same content was trusted
 
 
-@pytest.mark.parametrize("options", [[], ["--python"]])
+@pytest.mark.parametrize("options", [pytest.param([], marks=pytest.mark.slow), ["--python"]])
 def test_new_files_run_as_they_are(tmp_path, monkeypatch, run, options):
     monkeypatch.chdir(tmp_path)
     code, out, _ = run("new", "cc", "my_cc", *options)

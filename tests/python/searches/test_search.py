@@ -48,6 +48,7 @@ def test_a_larger_budget_goes_on(tmp_path):
     assert first.settings["path.loss"] != "5%"
 
 
+@pytest.mark.slow
 def test_impossible_points_do_not_end_it(tmp_path):
     found = tc.search(
         BASE, {"flows.0.cc": ["reno", "no-such"]}, minimise="goodput", budget=10, fresh_seeds=1,

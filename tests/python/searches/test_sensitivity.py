@@ -52,6 +52,7 @@ def test_what_is_wrong_is_named():
         sensitivity(results * 0, "goodput")
 
 
+@pytest.mark.slow
 def test_the_command_prints_and_draws(tmp_path, run):
     results = _results(points=60)
     results["goodput"].attrs = {"units": "bit/s", "long_name": "goodput"}
