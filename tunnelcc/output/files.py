@@ -63,3 +63,17 @@ def replacing(file: Path) -> Iterator[Path]:
         temporary.replace(target)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def csv_text(text: str) -> str:
+    """Return a cell of CSV that no spreadsheet takes for a formula: an apostrophe goes before text.
+
+    Names come from scenarios, which may be a stranger's. Numbers stay as they are.
+    """
+    if not text.startswith(("=", "+", "-", "@", "\t", "\r")):
+        return text
+    try:
+        float(text)
+    except ValueError:
+        return "'" + text
+    return text

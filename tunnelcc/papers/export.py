@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from tunnelcc.metrics import METRICS
+from tunnelcc.output.files import csv_text
 from tunnelcc.papers.compare import Cell, Reproduction, Simulated, told, weigh
 from tunnelcc.papers.format import Figure
 from tunnelcc.papers.points import DIAGNOSTICS, Point
@@ -149,5 +150,6 @@ def _plain(value: float) -> str:
 
 def _csv(lines: Iterable[Iterable[str]]) -> str:
     text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(lines)
+    cells = ([csv_text(cell) for cell in line] for line in lines)
+    csv.writer(text, lineterminator="\n").writerows(cells)
     return text.getvalue()

@@ -43,10 +43,16 @@ def write(results: xarray.Dataset, file: Path) -> None:
                     name: heading(str(name), it.attrs) for name, it in table.variables.items()
                 }
                 rows = table.to_dataframe().reset_index().rename(columns=headings)
+                for name in rows.columns[rows.dtypes.map(lambda it: it.kind not in "biuf")]:
+                    rows[name] = [_cell(it) for it in rows[name]]
                 rows.to_csv(new, index=False)
     except OSError as error:
         expected = "a file that can be written"
         raise ConfigError(Problem("output", str(file), expected, error.strerror or "")) from None
+
+
+def _cell(value: Any) -> Any:
+    return files.csv_text(value) if isinstance(value, str) else value
 
 
 def heading(name: str, attributes: Mapping[str, Any]) -> str:

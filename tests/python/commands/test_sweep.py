@@ -224,6 +224,19 @@ def test_a_sweep_prints_its_own_results_whatever_else_takes_its_name(run, tmp_pa
     assert all(0 < float(row["goodput (bit/s)"]) < 2e6 for row in rows)
 
 
+def test_names_are_no_formulas_in_csv(run, tmp_path):
+    scenario = tmp_path / "names.toml"
+    scenario.write_text(
+        'duration = "1s"\n[path]\nrate = "2Mbps"\n[[flows]]\n[[flows]]\nuser = "other"\n'
+        '[sweep]\n"flows.0.user" = ["=1+1", "-1+1", "b", "-7"]\n'
+    )
+    options = ["--seeds", 1, "--jobs", 1, "--store", tmp_path / "store", "--output"]
+    code, _, err = run("sweep", scenario, *options, tmp_path / "x.csv")
+    assert code == 0, err
+    users = [row["flows.0.user"] for row in csv.DictReader((tmp_path / "x.csv").open())]
+    assert users == ["'=1+1", "'-1+1", "b", "-7"]
+
+
 def test_a_full_disk_leaves_no_half_of_the_results(run, swept, tmp_path, monkeypatch):
     import pandas as pd
 

@@ -87,17 +87,15 @@ def test_flows_on_one_carrier_get_equal_parts():
     assert totals["metrics"]["path_wire_bytes"] == legs[0]["wire_bytes"]
 
 
-@pytest.mark.parametrize(("direction", "share"), [("up", 0.5), ("down", 1.0)])
-def test_half_of_an_ssh_window_is_usable_for_uploads(direction, share):
+# OpenSSH 9.2p1 on Linux 6.18 over linux-link at 1 Gbit/s: medians of iperf3's seconds 3 to 20.
+@pytest.mark.parametrize(("direction", "measured"), [("up", 83.9e6), ("down", 157.1e6)])
+def test_half_of_an_ssh_window_is_usable_for_uploads(direction, measured):
     # sshd without a session leaves Nagle's rule on, which lets its window adjusts, small segments,
     # out once in a round trip; the client's leave as they come.
-    window, rtt = 2 * 2**20, 0.1
     path, hosts = {"rate": "1Gbps", "rtt": "100ms"}, {"tcp_rmem": "64MiB", "tcp_wmem": "64MiB"}
     flows = {"cc": "cubic", "start": "2s"}
     result = _run("ssh-forward", flows, path=path, hosts=hosts, direction=direction, warmup="6s")
-    used = result.goodput * rtt / 8 / window
-    assert used <= 1
-    assert used == pytest.approx(share, abs=0.15)
+    assert result.goodput == pytest.approx(measured, rel=0.1)
 
 
 MULTIPLEXED = ["gost-http2", "gost-relay-mws", "ssh-forward"]
