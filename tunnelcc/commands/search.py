@@ -16,6 +16,7 @@ from tunnelcc.commands.interrupt import interruptible
 from tunnelcc.commands.options import parsed
 from tunnelcc.config import scenario as scenarios
 from tunnelcc.errors import ConfigError, Problem
+from tunnelcc.output.files import check_file
 from tunnelcc.output.tables import Table, console
 from tunnelcc.schema.toml import parse_value, write_toml
 from tunnelcc.searches import Find, Point, search
@@ -31,6 +32,7 @@ def run(
     """Search, print the find, and write its scenario to ``output``."""
     if output.suffix != ".toml":
         raise ConfigError(Problem("--output", output, "a file that ends with .toml"))
+    check_file("--output", output)
     table = scenarios.read_scenario(file) if file is not None else {}
     table.pop("sweep", None)
     base = scenarios.build(table, parsed(settings))

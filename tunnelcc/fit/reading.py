@@ -125,7 +125,10 @@ class Reading:
             return float("nan")
         sent = np.cumsum(self.measured.goodput * np.diff(time, prepend=0.0))
         rates = np.diff(np.interp(seconds, time, sent))
-        rtts = np.nanmean([np.interp(seconds[1:], it.time, it.rtt) for it in self.streams], axis=0)
+        of_flows = [it for it in self.streams if np.isfinite(it.rtt).any()]
+        if not of_flows:
+            return float("nan")
+        rtts = np.nanmean([np.interp(seconds[1:], it.time, it.rtt) for it in of_flows], axis=0)
         upper = rates[rates >= np.median(rates)]
         near = np.array([np.abs(rates / rate - 1) < _SAME for rate in upper])
         members = near[int(near.sum(axis=1).argmax())]
@@ -158,13 +161,17 @@ class Reading:
 def reading(measured: Measurement, congestion: str | None = None) -> Reading:
     """Return what a measurement tells by itself. ``congestion``: if its files do not tell.
 
-    Raises ConfigError if it has no flow or no RTT.
+    Raises ConfigError if it has no flow, no RTT, or only a part of the RTT.
     """
     streams = [it for it in map(_in_order, measured.streams) if len(it.time) > 1]
     measured = replace(measured, streams=streams)
     if not streams:
         expected = "a file with a flow: iperf3's JSON, a log of ss, a capture, or a flent file"
         raise ConfigError(Problem("fit", measured.source, expected))
+    if (ahead := max(it.ahead for it in streams)) > 0:
+        expected = "a capture at the sending host"
+        hint = f"{1e3 * ahead:.3g} ms of the RTT lie between the sender and the place of this one"
+        raise ConfigError(Problem("fit", measured.source, expected, hint))
     end = float(measured.time[-1])
     since = _START if end >= 2 * _START else _PART * end
     told = next((it.congestion for it in measured.streams if it.congestion), "")

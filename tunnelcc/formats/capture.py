@@ -3,6 +3,8 @@
 
 The library dpkt reads files and headers. RTTs are those of segments that were sent once, until
 the ACK that covers them (Karn's rule), smoothed as in RFC 6298. The window is the data in flight.
+The handshake tells whether the capture is from another place than the sender: there, the sender's
+answer to the other end takes time.
 """
 
 from __future__ import annotations
@@ -27,6 +29,8 @@ _MOST_CONNECTIONS = 10_000
 # Connections with less payload are of control.
 _LEAST_BYTES = 100_000
 _STEP = 0.1  # s, between samples
+# A host answers a SYN or SYN-ACK sooner than this: part of the RTT; s.
+_ANSWERS, _ANSWERS_IN = 0.1, 2e-3
 _HALF = 2**31
 
 
@@ -107,6 +111,7 @@ def read(source: str, data: bytes, option: str) -> Measurement:
         raise ConfigError(Problem(option, source, expected, str(error)[:80])) from None
     ways: dict[Any, _Way] = {}
     scales: dict[Any, int] = {}
+    handshakes: dict[Any, list[float]] = {}
     count = 0
     packets = iter(reader)
     while count < _MOST_PACKETS:
@@ -116,21 +121,22 @@ def read(source: str, data: bytes, option: str) -> Measurement:
         except Exception:  # the end, or a damaged packet: what follows has no known beginning
             break
         try:
-            _packet(dpkt, reader.datalink(), float(time), packet, ways, scales)
+            _packet(dpkt, reader.datalink(), float(time), packet, ways, scales, handshakes)
         except Exception:  # a packet that is cut off, or of another protocol
             continue
     begin = min((it.began for it in ways.values()), default=0.0)
     streams = [
-        _stream(str(number), way, begin)
-        for number, way in enumerate(ways.values(), 1)
+        _stream(str(number), way, begin, _ahead(key, handshakes))
+        for number, (key, way) in enumerate(ways.items(), 1)
         if way.acked >= _LEAST_BYTES and len(way.samples) > 2
     ]
     return Measurement(source, streams)
 
 
 def _packet(
-    dpkt: Any, link: int, time: float, data: bytes, ways: dict[Any, _Way], scales: dict[Any, int]
-) -> None:
+    dpkt: Any, link: int, time: float, data: bytes, ways: dict[Any, _Way], scales: dict[Any, int],
+    handshakes: dict[Any, list[float]],
+) -> None:  # fmt: skip
     kind = {1: dpkt.ethernet.Ethernet, 113: dpkt.sll.SLL}.get(link)
     if kind is not None:
         ip = kind(data).data
@@ -149,7 +155,13 @@ def _packet(
         wanted = options.get(dpkt.tcp.TCP_OPT_WSCALE)
         if len(scales) < _MOST_CONNECTIONS:
             scales[there] = min(wanted[0], 14) if wanted else 0
+            if not tcp.flags & dpkt.tcp.TH_ACK:
+                handshakes[there] = [time]
+        if tcp.flags & dpkt.tcp.TH_ACK and len(handshakes.get(back, ())) == 1:
+            handshakes[back].append(time)
         return
+    if size == 0 and len(handshakes.get(there, ())) == 2:
+        handshakes[there].append(time)
     if size > 0:
         if there not in ways and len(ways) < _MOST_CONNECTIONS:
             ways[there] = _Way(time, tcp.seq)
@@ -161,7 +173,18 @@ def _packet(
         way.answered(time, tcp.ack, tcp.win)
 
 
-def _stream(name: str, way: _Way, begin: float) -> Stream:
+def _ahead(way: Any, handshakes: dict[Any, list[float]]) -> float:
+    """Return the part of the RTT (s) between a sender and the capture; 0 at the sender."""
+    address, port, other, other_port = way
+    times = handshakes.get(way, handshakes.get((other, other_port, address, port), []))
+    if len(times) < 3:  # of SYN, SYN-ACK and ACK
+        return 0.0
+    syn, answer, ack = times
+    found = ack - answer if way in handshakes else answer - syn
+    return found if found > max(_ANSWERS * (ack - syn), _ANSWERS_IN) else 0.0
+
+
+def _stream(name: str, way: _Way, begin: float, ahead: float) -> Stream:
     moment, acked, srtt, in_flight, retransmits, window = np.array(way.samples).T
     moment = moment - begin
     time = np.arange(_STEP, moment[-1], _STEP)
@@ -180,5 +203,5 @@ def _stream(name: str, way: _Way, begin: float) -> Stream:
     windows = at(window) if way.scale else np.full(len(time), np.nan)
     return Stream(
         name, time, rates, at(srtt), at(in_flight) / mss, np.where(known, retransmits[last], 0.0),
-        windows, way.least, {}, "", float(mss),
+        windows, way.least, {}, "", float(mss), ahead,
     )  # fmt: skip

@@ -24,7 +24,8 @@ class Stream:
     ``retransmits``: so far. ``window``: that the receiver offers, bytes. ``min_rtt``: the least of
     all RTTs, not smoothed. ``waits``: ``receive_window``, ``send_buffer``: the share of its busy
     time for which the sender waited for them, if it is known. ``congestion``: the congestion
-    control, "" if unknown. ``mss``: bytes.
+    control, "" if unknown. ``mss``: bytes. ``ahead``: the part of the RTT (s) between the
+    sender and the place where ``rtt`` was measured.
     """
 
     name: str
@@ -38,6 +39,7 @@ class Stream:
     waits: Mapping[str, float] = field(default_factory=dict)
     congestion: str = ""
     mss: float = MSS
+    ahead: float = 0.0
 
 
 @dataclass(frozen=True)

@@ -160,7 +160,8 @@ class CongestionControl:
         self.__init__()  # type: ignore[misc]  # where it computes with parameters, it has them
         vars(self).update(values)
         interval = self.interval
-        if isinstance(interval, str) and interval != "rtt":
+        is_time = not isinstance(interval, str) and float(interval or 0) >= 0
+        if interval != "rtt" and not is_time:
             raise ValueError(f"interval is {interval!r}; expected: 'rtt', seconds, or None")
         length = _EVERY_RTT if interval == "rtt" else float(interval or 0)
         if length == 0 and type(self).on_ack is CongestionControl.on_ack:

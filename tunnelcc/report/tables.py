@@ -242,8 +242,8 @@ def _drifts(totals: dict[str, Any]) -> str:
         return ""
     changes = ", ".join(f"{name} {100 * it:+.0f} %" for name, it in told.items())
     return (
-        "Not steady: the goodput changed from the first half of the time to the second, as a part "
-        f"of its mean: {changes}. {drift.ADVICE}"
+        "Not steady. Goodput in the second half of the time minus that in the first, as a part of "
+        f"the mean: {changes}. {drift.ADVICE}"
     )
 
 

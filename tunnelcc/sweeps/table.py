@@ -98,8 +98,8 @@ def print_results(
     if any(drifts):
         alike = [cells for cells, it in zip(rows, drifts, strict=True) if it]
         out.print(
-            f"not steady, the goodput changed by up to {max(drifts):.0%} from the first half of "
-            f"the time to the second: {_names(alike, len(keys))}. {drift.ADVICE}",
+            f"not steady, the goodput changed by up to {max(drifts):.0%} of its mean from the "
+            f"first half of the time to the second: {_names(alike, len(keys))}. {drift.ADVICE}",
             markup=False,
         )
     if own:

@@ -116,6 +116,7 @@ def test_a_capture_at_the_sender_tells_rtt_window_and_retransmissions(tmp_path, 
     found = of(tmp_path, stream.getvalue(), "file.pcap")
     (flow,) = found.streams
     assert flow.min_rtt == pytest.approx(0.05, abs=1e-4)
+    assert flow.ahead == 0
     assert found.mean_goodput(1) == pytest.approx(8e5, rel=0.02)
     assert flow.retransmits[-1] == pytest.approx(10, abs=1)
     assert set(flow.window[~np.isnan(flow.window)]) == {512 << 7}
@@ -124,6 +125,19 @@ def test_a_capture_at_the_sender_tells_rtt_window_and_retransmissions(tmp_path, 
         damaged[place] ^= 0xFF
     with contextlib.suppress(tc.ConfigError):
         of(tmp_path, bytes(damaged))
+
+
+@pytest.mark.parametrize("place", ["client", "path", "server"])
+@pytest.mark.parametrize("direction", ["up", "down"])
+def test_a_capture_away_from_the_sender_is_told_by_its_handshake(tmp_path, place, direction):
+    file = tmp_path / "it.pcapng"
+    path = {"rate": "10Mbps", "rtt": "40ms"}
+    experiment = {"path": path, "direction": direction, "duration": "1s"}
+    tc.run(experiment, capture=tc.Capture(file, at=[place]), progress=False)
+    (flow,) = of(tmp_path, file.read_bytes(), "file.pcapng").streams
+    is_sender = place == {"up": "client", "down": "server"}[direction]
+    expected = 0 if is_sender else 0.02 if place == "path" else 0.04
+    assert flow.ahead == pytest.approx(expected, abs=2e-3)
 
 
 JSON = st.recursive(

@@ -147,6 +147,7 @@ def test_a_class_in_cxx_that_fails_ends_its_run_and_no_more(make, here, expected
         (PYTHON + "\nclass Other(Mine): pass", "it has Mine, Other: add a colon and a name"),
         (PYTHON.replace("def on_ack", "def onack"), r"it has no on_ack\(\)"),
         (PYTHON.replace("careful = False", "interval = 'day'"), "interval is 'day'"),
+        (PYTHON.replace("careful = False", "interval = -1"), "interval is -1"),
         (PYTHON.replace("careful = False", "interval = 1"), r"no on_interval\(\)"),
         (PYTHON + "\n    def __init__(self, x): pass", r"__init__\(\) raised TypeError"),
     ],
