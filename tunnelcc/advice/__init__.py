@@ -27,7 +27,7 @@ from tunnelcc.sweeps import run as run_sweep
 if TYPE_CHECKING:
     import xarray
 
-__all__ = ["CONGESTION_CONTROLS", "GOALS", "TUNNELS", "Advice", "Candidate", "advise"]
+__all__ = ["CONGESTION_CONTROLS", "GOALS", "TUNNELS", "Advice", "Candidate", "Goal", "advise"]
 
 SEEDS = 5
 # Short, so that all candidates on all paths take minutes; a scenario's own duration counts.

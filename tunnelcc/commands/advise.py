@@ -13,13 +13,13 @@ import click
 import numpy as np
 
 from tunnelcc import advice as advices
-from tunnelcc.advice import Advice, Candidate
+from tunnelcc.advice import Advice, Candidate, Goal
 from tunnelcc.commands.interrupt import interruptible
 from tunnelcc.commands.options import KEYS, changes, listed
 from tunnelcc.commands.sweep import parse_seeds
 from tunnelcc.config import scenario as scenarios
 from tunnelcc.errors import ConfigError, Problem
-from tunnelcc.metrics.paired import CONFIDENCE
+from tunnelcc.metrics.paired import CONFIDENCE, Difference
 from tunnelcc.output.tables import Table, console
 from tunnelcc.plots import check_file, differences, save
 
@@ -100,17 +100,23 @@ def _headings(found: Advice) -> tuple[str, ...]:
 
 
 def _cells(found: Advice, place: int, it: Candidate) -> tuple[str, ...]:
-    difference = "best"
-    if it.to_best is not None:
-        low, mean, high = (100 * v for v in (it.to_best.low, it.to_best.mean, it.to_best.high))
-        difference = f"{mean:+.1f} % [{low:+.1f}, {high:+.1f}]".replace("-", "−")
-        if not it.to_best.is_ratio:
-            difference = "not known"
+    difference = "best" if it.to_best is None else difference_text(it.to_best, found.goal)
     value = found.goal.factor * it.value
     return (
         str(place), it.tunnel, it.cc, "–" if np.isnan(value) else f"{value:.4g}", difference,
         _number(it.bytes, ".3f"), _number(it.cpu, ".0%"), _number(it.neighbour, ".0%"), it.limit,
     )  # fmt: skip
+
+
+def difference_text(it: Difference, goal: Goal, decimals: int = 1) -> str:
+    """Return a difference with its interval in %, or in the goal's unit where it is no ratio."""
+    if not np.isfinite(it.mean):
+        return "not known"
+    factor, unit, form = 100.0, "%", f"+.{decimals}f"
+    if not it.is_ratio:
+        factor, unit, form = goal.factor, goal.unit, "+.3g"
+    low, mean, high = (format(factor * v, form) for v in (it.low, it.mean, it.high))
+    return f"{mean} {unit} [{low}, {high}]".replace("-", "−")
 
 
 def _number(value: float, form: str) -> str:
@@ -140,8 +146,8 @@ def _turns(found: Advice) -> list[str]:
         return []
     name = found.best.name
     lines = [
-        f"{turn.path}: {turn.best} is better than {name} by {100 * turn.gain.mean:+.0f} % "
-        f"[{100 * turn.gain.low:+.0f}, {100 * turn.gain.high:+.0f}]"
+        f"{turn.path}: {turn.best} is better than {name} by "
+        f"{difference_text(turn.gain, found.goal, 0)}"
         for turn in found.turns
     ]
     turned = [turn.path for turn in found.turns]

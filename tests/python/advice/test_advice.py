@@ -14,6 +14,8 @@ import tunnelcc as tc
 from helpers import ROOT
 from tunnelcc import advice, catalog
 from tunnelcc.advice import GOALS, TUNNELS, advise, configuration
+from tunnelcc.commands.advise import difference_text
+from tunnelcc.metrics.paired import difference
 
 LOSSY = {"path": {"rate": "10Mbps", "rtt": "60ms", "loss": "1%"}, "duration": "5s"}
 
@@ -140,6 +142,16 @@ def test_the_ranking_is_that_of_real_programs(tmp_path):
     print(f"{agree} of {all_pairs} pairs")
     assert all_pairs >= 40
     assert agree >= 0.95 * all_pairs
+
+
+def test_a_difference_to_what_may_be_zero_has_the_unit_of_the_goal():
+    found = difference(np.array([80e6, 79e6, 81e6]), np.array([9e6, 0.0, 1e6]))
+    assert not found.is_ratio
+    assert difference_text(found, GOALS["bulk"]).startswith("+76.7 Mbit/s [+64")
+    found = difference(np.array([90.0, 91.0, 92.0]), np.array([100.0, 101.0, 102.0]))
+    assert difference_text(found, GOALS["bulk"]).startswith("−9.9 % [−10.2")
+    found = difference(np.array([1.0]), np.array([2.0]))
+    assert difference_text(found, GOALS["bulk"]) == "not known"
 
 
 def test_a_network_is_refused():
