@@ -30,7 +30,10 @@ ERRORS = 2.0
 #: Flows of an entry of ``flows`` take turns, so of more than these only the sum is steady.
 MOST_ALONE = 2
 #: What a user can do about it.
-ADVICE = "A longer duration, with a longer warmup, shows where it settles."
+ADVICE = (
+    "A longer duration, with a longer warmup, shows where it settles, or that it was chance: few "
+    "losses or cycles."
+)
 
 _LEAST_BATCHES = 4
 _MOST_BATCHES = 20
