@@ -177,7 +177,7 @@ class PythonControl final : public tc::CongestionControl
     }
 
     /// Call something of Python. \throws ModuleError for its exceptions, but for those that are to
-    /// end the program
+    /// end the program, such as an interrupt
     template <typename F>
     void Run(const char* call, F&& function)
     {
@@ -189,7 +189,7 @@ class PythonControl final : public tc::CongestionControl
         }
         catch (nb::python_error& error)
         {
-            if (!error.matches(PyExc_Exception))
+            if (!error.matches(PyExc_Exception) && !error.matches(PyExc_SystemExit))
             {
                 throw;
             }

@@ -49,6 +49,10 @@ def compare(
     asked = Comparison(metric, to, precision, most_seeds)
     ran = run_and_print(declared, store, asked, jobs, output=output, metrics=[metric])
     results = results_of(ran.declared, ran.tally, store, metrics=[metric])
+    if ran.tally.failed == ran.tally.total:
+        return False  # the first error is told
+    if not results[found.name].notnull().any():
+        raise ConfigError(Problem("--metric", metric, "a metric that a run has a value of"))
     if ran.differences is not None:
         save(draw_differences(results, found.name, to, ran.differences.found), second)
         click.echo(second)

@@ -108,6 +108,7 @@ def _experiment(cc, **keys):
         ("state.cwnd = 1e12; return", "on_ack() set a congestion window of 1e+12"),
         ("state.pacing_rate = -1", "on_ack() set a pacing rate of -1"),
         ("state.ssthresh = float('nan'); return", "on_ack() set a slow start threshold of nan"),
+        ("raise SystemExit(0)", "on_ack() raised SystemExit: 0, at mine.py:LINE"),
         ("while True: pass", "on_ack() did not return within 0.3 s: it loops or sleeps"),
         ("time.sleep(60)", "on_ack() did not return within 0.3 s: it loops or sleeps"),
     ],
