@@ -3,12 +3,11 @@
 
 The test is Geweke's (Evaluating the accuracy of sampling-based approaches to the calculation of
 posterior moments, Bayesian Statistics 4, 1992): the difference of the means of two parts of a
-series, divided by its standard error. The standard error comes from the means of batches of about
-√n samples (Flegal and Jones, Batch means and spectral variance estimators in Markov chain Monte
-Carlo, Annals of Statistics 38, 2010), of which there are at most 20 (Schmeiser, Batch size effects
-in the analysis of simulation output, Operations Research 30, 1982). Batches as long as a cycle of
-a congestion control do not take it for a drift. The two parts are halves and not Geweke's first
-tenth and last half, because a tenth of a run has too few cycles.
+series, divided by its standard error. The standard error comes from the means of batches
+(Schmeiser, Batch size effects in the analysis of simulation output, Operations Research 30,
+1982). They are few, so that they are longer than most cycles of a congestion control, whose
+chance would else be taken for a drift; so the limit is that of Student's t. The two parts are
+halves and not Geweke's first tenth and last half, because a tenth of a run has too few cycles.
 """
 
 from __future__ import annotations
@@ -24,8 +23,10 @@ from tunnelcc.metrics.counts import NAN
 START_UP = 0.1
 #: A change of the mean that is smaller than this part of it is not told.
 LEAST = 0.25
-#: Standard errors that a change needs.
-ERRORS = 2.0
+#: Batches of each half.
+BATCHES = 5
+#: Standard errors that a change needs: Student's t of 8 degrees of freedom, two-sided, 5 %.
+ERRORS = 2.306
 
 #: Flows of an entry of ``flows`` take turns, so of more than these only the sum is steady.
 MOST_ALONE = 2
@@ -34,9 +35,6 @@ ADVICE = (
     "A longer duration, with a longer warmup, shows where it settles, or that it was chance: few "
     "losses or cycles."
 )
-
-_LEAST_BATCHES = 4
-_MOST_BATCHES = 20
 
 
 def change(rate: ArrayLike) -> float:
@@ -48,7 +46,7 @@ def change(rate: ArrayLike) -> float:
     series = np.asarray(rate, dtype=float)
     series = series[math.ceil(START_UP * series.size) :]
     half = series.size // 2
-    mean = series.mean() if half >= _LEAST_BATCHES else 0.0
+    mean = series.mean() if half >= BATCHES else 0.0
     if not mean > 0:
         return NAN
     first, last = series[:half], series[series.size - half :]
@@ -69,7 +67,6 @@ def at_point(changes: ArrayLike, goodputs: ArrayLike) -> float:
 
 
 def _variance_of_mean(series: NDArray[np.float64]) -> float:
-    batches = min(max(math.isqrt(series.size), _LEAST_BATCHES), _MOST_BATCHES)
-    length = series.size // batches
-    means = series[series.size - batches * length :].reshape(batches, length).mean(axis=1)
-    return float(means.var(ddof=1)) / batches
+    length = series.size // BATCHES
+    means = series[series.size - BATCHES * length :].reshape(BATCHES, length).mean(axis=1)
+    return float(means.var(ddof=1)) / BATCHES

@@ -493,7 +493,8 @@ _DECLARED = (
             f"time in which all flows send, without its first {drift.START_UP:.0%}; of an entry "
             f"of flows with more than {drift.MOST_ALONE} flows, of their sum; 0: at most "
             f"{drift.LEAST:.0%}, or at most {drift.ERRORS:g} standard errors, from means of "
-            "batches; NaN with flows.bytes; Geweke, Bayesian Statistics 4, 1992",
+            f"{drift.BATCHES} batches a half; NaN with flows.bytes; Geweke, Bayesian Statistics 4, "
+            "1992",
         _drifts, per_flow=True,
     ),
     *(_limit(name, words) for name, words in limits.LIMITS.items()),
