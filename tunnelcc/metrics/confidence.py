@@ -38,13 +38,18 @@ def mean_and_half_width(
     1908). This assumes independent runs with about a normal distribution. NaN runs do not count.
     The width is NaN if fewer than two runs remain. Units of ``values``.
     """
-    from scipy.special import stdtrit
-
     samples = np.asarray(values, dtype=float)
     count = np.sum(~np.isnan(samples), axis=-1)
     with np.errstate(invalid="ignore", divide="ignore"):  # where too few remain
         mean = np.nansum(samples, axis=-1) / count
         squares = np.nansum((samples - mean[..., np.newaxis]) ** 2, axis=-1)
         freedom = np.where(count > 1, count - 1, np.nan)
-        half = stdtrit(freedom, 0.5 + level / 2) * np.sqrt(squares / freedom / count)
+        half = student(freedom, level) * np.sqrt(squares / freedom / count)
     return mean, half
+
+
+def student(freedom: ArrayLike, level: float) -> NDArray[np.float64]:
+    """Return Student's t of an interval with two sides; ``freedom``: degrees of freedom."""
+    from scipy.special import stdtrit
+
+    return np.asarray(stdtrit(freedom, 0.5 + level / 2))

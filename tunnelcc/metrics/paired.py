@@ -11,6 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tunnelcc.metrics.confidence import student
+
 #: The confidence with which all differences of a table hold together.
 CONFIDENCE = 0.95
 # Fewer pairs than this tell nothing of how the runs are correlated.
@@ -82,7 +84,7 @@ def difference(
     if pairs < 2:
         return Difference(nan, nan, nan, pairs, True, nan, nan)
     xx, xy, yy = np.cov(x, y).ravel()[[0, 1, 3]]
-    t = quantile(pairs, confidence)
+    t = float(student(pairs - 1, confidence))
     correlation = float(xy / np.sqrt(xx * yy)) if xx > 0 and yy > 0 else nan
     mx, my = float(x.mean()), float(y.mean())
     of_pairs = float(np.var(x - y, ddof=1))
@@ -102,13 +104,6 @@ def difference(
     together = alone - 2 * ratio * xy
     gain = float(alone / together) if together > 1e-12 * alone > 0 else nan
     return Difference(ratio - 1, float(low), float(high), pairs, True, correlation, gain)
-
-
-def quantile(pairs: int, confidence: float) -> float:
-    """Return Student's t for an interval on both sides from ``pairs`` differences."""
-    from scipy.special import stdtrit
-
-    return float(stdtrit(pairs - 1, 0.5 + confidence / 2))
 
 
 def each_of(count: int, confidence: float = CONFIDENCE) -> float:
@@ -138,10 +133,8 @@ def next_pairs(found: Difference, precision: float, used: float, confidence: flo
     most = int(_MOST_GROWTH * max(found.pairs, 2))
     if not np.isfinite(found.half_width) or not found.is_ratio:
         return most
-    deviation = found.half_width * np.sqrt(found.pairs) / quantile(found.pairs, used)
+    deviation = found.half_width * np.sqrt(found.pairs) / float(student(found.pairs - 1, used))
     counts = np.arange(least, most + 1)
-    from scipy.special import stdtrit
-
-    widths = stdtrit(counts - 1, 0.5 + confidence / 2) * deviation / np.sqrt(counts)
+    widths = student(counts - 1, confidence) * deviation / np.sqrt(counts)
     enough = counts[widths <= _AIM * precision]
     return int(enough[0]) if enough.size else most
