@@ -7,11 +7,12 @@ import html
 import inspect
 import io
 from collections.abc import Callable, Sequence
-from typing import Any
-
-from matplotlib.figure import Figure
+from typing import TYPE_CHECKING, Any
 
 from tunnelcc.errors import TunnelccError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 def sliders(draw: Callable[..., Figure], **values: Sequence[Any]) -> Any:
