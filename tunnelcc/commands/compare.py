@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import click
+import numpy as np
 
 from tunnelcc.commands.options import KEYS, changes, check_no_axis, listed
 from tunnelcc.commands.sweep import Comparison, find_all, parse_seeds, run_and_print
@@ -17,7 +18,7 @@ from tunnelcc.plots import check_file, save
 from tunnelcc.plots import differences as draw_differences
 from tunnelcc.plots.standard import comparison
 from tunnelcc.store.store import check_name
-from tunnelcc.sweeps import Sweep, export, results_of
+from tunnelcc.sweeps import Sweep, export
 
 
 def compare(
@@ -48,11 +49,11 @@ def compare(
     declared = declare(file, options, settings, seeds, name)
     asked = Comparison(metric, to, precision, most_seeds)
     ran = run_and_print(declared, store, asked, jobs, output=output, metrics=[metric])
-    results = results_of(ran.declared, ran.tally, store, metrics=[metric])
     if ran.tally.failed == ran.tally.total:
         return False  # the first error is told
-    if not results[found.name].notnull().any():
+    if np.isnan(ran.data[found.name][1]).all():
         raise ConfigError(Problem("--metric", metric, "a metric that a run has a value of"))
+    results = ran.results
     if ran.differences is not None:
         save(draw_differences(results, found.name, to, ran.differences.found), second)
         click.echo(second)

@@ -7,6 +7,7 @@ import math
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +17,11 @@ from tunnelcc.commands.interrupt import interruptible
 from tunnelcc.commands.options import parsed
 from tunnelcc.config import scenario as scenarios
 from tunnelcc.errors import ConfigError, Problem
+from tunnelcc.metrics import Metric, find
 from tunnelcc.output.files import check_file
 from tunnelcc.output.tables import Table, console
 from tunnelcc.schema.toml import parse_value, write_toml
+from tunnelcc.schema.units import shown
 from tunnelcc.searches import Find, Point, search
 
 
@@ -71,7 +74,10 @@ class _Shown:
     """Prints each point that is better than all before."""
 
     def __init__(self, options: Mapping[str, Any]) -> None:
-        self._sign = 1 if options.get("minimise") is not None else -1
+        is_least = options.get("minimise") is not None
+        self._sign = 1 if is_least else -1
+        metric = find(options["minimise" if is_least else "maximise"])
+        self._written = partial(_written, metric)
         self._best = math.inf
         self._failed = 0
 
@@ -80,7 +86,8 @@ class _Shown:
         self._failed += math.isnan(point.value)
         if self._sign * point.value < self._best:
             self._best = self._sign * point.value
-            print(f"point {number}: {point.value:.5g} at {_text(point.settings)}", file=sys.stderr)
+            value = self._written(point.value)
+            print(f"point {number}: {value} at {_text(point.settings)}", file=sys.stderr)
 
 
 def _text(settings: Mapping[str, Any]) -> str:
@@ -88,29 +95,31 @@ def _text(settings: Mapping[str, Any]) -> str:
 
 
 def _print(found: Find) -> None:
-    metric, unit = found.goal.metric, _unit(found)
+    metric = found.goal.metric
+    written = partial(_written, metric)
     rows = [(key, str(value)) for key, value in found.settings.items()]
     failed = sum(math.isnan(it.value) for it in found.points)
-    width = "" if math.isnan(found.half_width) else f" ± {found.half_width:.2g}"
+    half = "" if math.isnan(found.half_width) else f" ± {written(found.half_width, 2)}"
     notes = [
-        f"{metric.name} is {found.value:.5g}{width}{unit} with {len(found.seeds)} fresh seeds, and "
-        f"was {found.searched:.5g}{unit} in the search.",
+        f"{metric.name} is {written(found.value)}{half} with {len(found.seeds)} fresh seeds, and "
+        f"was {written(found.searched)} in the search.",
         f"{len(found.points)} points" + (f", {failed} of them without a value" if failed else ""),
     ]
     title = found.goal.words[0].upper() + found.goal.words[1:]
     Table(title, ("key", "value"), rows, notes=notes).print(console())
 
 
-def _unit(found: Find) -> str:
-    units = found.goal.metric.units
-    return f" {units}" if units not in ("", "1") else ""
+def _written(metric: Metric, value: float, digits: int = 5) -> str:
+    """Write a value of a metric with its unit."""
+    factor, unit = shown(metric.units)
+    return f"{factor * value:.{digits}g} {unit}".rstrip()
 
 
 def _write(found: Find, output: Path) -> None:
     title = f"{found.goal.words[0].upper()}{found.goal.words[1:]}"
     table = found.experiment.table()
     head = [
-        f"# {title}: {found.value:.5g}{_unit(found)}, mean of seeds {found.seeds[0]} to "
+        f"# {title}: {_written(found.goal.metric, found.value)}, mean of seeds {found.seeds[0]} to "
         f"{found.seeds[-1]}.",
         "# Found with:",
         f"#     {shlex.join(['tunnelcc', *sys.argv[1:]])}",

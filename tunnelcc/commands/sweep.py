@@ -8,7 +8,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,10 +27,12 @@ from tunnelcc.schema.toml import parse_toml, parse_value
 from tunnelcc.schema.units import UnitError, parse_percentage
 from tunnelcc.store import Store
 from tunnelcc.store.store import check_name
-from tunnelcc.sweeps import MANY_RUNS, Sweep, Tally, export, results_of, run
-from tunnelcc.sweeps.results import Variables, coordinates, variables
+from tunnelcc.sweeps import MANY_RUNS, Sweep, Tally, export, provenance, run
+from tunnelcc.sweeps.results import Variables, as_dataset, coordinates, variables
 
 if TYPE_CHECKING:
+    import xarray
+
     from tunnelcc.sweeps.differences import Differences
     from tunnelcc.sweeps.precision import Known
 
@@ -85,6 +87,13 @@ class Ran:
     declared: Sweep
     tally: Tally
     differences: Differences | None
+    data: Variables
+    along: Variables
+
+    @cached_property
+    def results(self) -> xarray.Dataset:
+        """The results as tc.sweep() returns them."""
+        return as_dataset(self.declared, self.data, self.along, provenance())
 
 
 def run_and_print(
@@ -137,9 +146,10 @@ def run_and_print(
         if warning := cpu_warning(declared, data):
             click.echo(warning)
         _report(data, tally, store / declared.name)
+        ran = Ran(declared, tally, shown, data, along)
         if output is not None:
-            export.write(results_of(declared, tally, store, metrics=metrics), output)
-    return Ran(declared, tally, shown)
+            export.write(ran.results, output)
+    return ran
 
 
 def _run_until_known(

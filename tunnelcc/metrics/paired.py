@@ -6,6 +6,7 @@ Runs of one seed draw the same losses, so a difference is known better than the 
 
 from __future__ import annotations
 
+import bisect
 from dataclasses import dataclass
 
 import numpy as np
@@ -134,7 +135,10 @@ def next_pairs(found: Difference, precision: float, used: float, confidence: flo
     if not np.isfinite(found.half_width) or not found.is_ratio:
         return most
     deviation = found.half_width * np.sqrt(found.pairs) / float(student(found.pairs - 1, used))
-    counts = np.arange(least, most + 1)
-    widths = student(counts - 1, confidence) * deviation / np.sqrt(counts)
-    enough = counts[widths <= _AIM * precision]
-    return int(enough[0]) if enough.size else most
+
+    def is_enough(count: int) -> bool:
+        width = float(student(count - 1, confidence)) * deviation / np.sqrt(count)
+        return bool(width <= _AIM * precision)
+
+    counts = range(least, most)
+    return least + bisect.bisect_left(counts, True, key=is_enough)

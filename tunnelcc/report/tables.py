@@ -13,7 +13,7 @@ import numpy as np
 from tunnelcc import core
 from tunnelcc.metrics import METRICS, drift, evaluate
 from tunnelcc.output.tables import Table, console, grid
-from tunnelcc.schema.units import format_time, mbit
+from tunnelcc.schema.units import format_time, mbit, shown
 from tunnelcc.simulation import busy
 from tunnelcc.simulation.limited import path_leg
 
@@ -309,9 +309,9 @@ def _metric_lines(result: Result, names: Iterable[str]) -> Iterator[tuple[str, s
     named = (METRICS[name] for name in names if name in METRICS)
     for metric in (*result.own_metrics, *named):
         found = evaluate(metric, result) if metric.is_own else metric(result)
-        values = (f"{value:.6g}" for value in np.reshape(found, -1))
-        unit = "" if metric.units == "1" else f" {metric.units}"
-        yield metric.long_name, f"{', '.join(values)}{unit}"
+        factor, unit = shown(metric.units)
+        values = (f"{factor * value:.6g}" for value in np.reshape(found, -1))
+        yield metric.long_name, f"{', '.join(values)} {unit}".rstrip()
 
 
 def _share(part: float, whole: float) -> str:

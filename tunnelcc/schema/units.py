@@ -215,6 +215,15 @@ def parse_buffer(value: object) -> Buffer:
         raise UnitError(BUFFER_EXPECTED, error.hint) from None
 
 
+#: Unit of SI → factor and unit in which tables show it.
+_SHOWN = {"s": (1e3, "ms"), "bit/s": (1e-6, "Mbit/s"), "1": (1.0, "")}
+
+
+def shown(unit: str) -> tuple[float, str]:
+    """Return the factor and the unit in which tables show values in a unit of SI; "": none."""
+    return _SHOWN.get(unit, (1.0, unit))
+
+
 def mbit(rate: float) -> str:
     """Write a rate (bit/s) in Mbit/s with two decimals, or more if three digits need them."""
     return f"{rate / 1e6:.{mbit_decimals(rate)}f}"

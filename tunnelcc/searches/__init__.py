@@ -25,7 +25,7 @@ from tunnelcc.errors import MISSING, ConfigError, Problem, RunError, TunnelccErr
 from tunnelcc.metrics import AnyMetric, Metric, find, mean_and_half_width
 from tunnelcc.output.progress import RunsProgress
 from tunnelcc.store import Store
-from tunnelcc.sweeps.axes import Interval, parse_interval
+from tunnelcc.sweeps.axes import Interval, check_has_effect, parse_interval
 from tunnelcc.sweeps.execute import complete, executor
 
 __all__ = ["Find", "Goal", "Point", "search"]
@@ -105,7 +105,8 @@ def search(
     - ``over``: key → a list of values, or an interval ``{"from": "1ms", "to": "1s"}``, with
       ``"scale": "log"`` if wanted. For ``path.rate_steps``, ``{"from": "5Mbps", "to": "50Mbps",
       "steps": 8}`` searches a trace: eight rates follow the first one, each for as long.
-    - ``minimise``, ``maximise``: one metric, of a run or of a flow (``flow``, from 0).
+    - ``minimise``, ``maximise``: one metric, of a run or of a flow (``flow``, from 0, which is
+      needed where there are several).
     - ``budget``: runs of the search; each point takes ``seeds`` of them.
     - ``fresh_seeds``: seeds with which the best points run again.
     - ``on_point``: a function that is called with number and Point when a point is known.
@@ -272,6 +273,9 @@ def _goal(
     if flow is not None and "flow" not in metric.keys and not metric.is_own:
         raise ConfigError(Problem("flow", flow, f"no flow, because {metric.name} is of all flows"))
     flows = sum(it.count for it in base.flows)
+    if flow is None and metric.per_flow and flows > 1:
+        expected = f"a flow from 0 to {flows - 1} (--flow), because {metric.name} is of each flow"
+        raise ConfigError(Problem("flow", MISSING, expected))
     if flow is not None and not 0 <= flow < flows:
         raise ConfigError(Problem("flow", flow, f"a flow from 0 to {flows - 1}"))
     return Goal(metric, maximise is not None, flow)
@@ -281,6 +285,7 @@ def _values(
     key: str, values: object, table: Mapping[str, Any], base: Experiment
 ) -> Interval | _Trace | Sequence[Any]:
     """Return where a key is searched. Raises ConfigError."""
+    check_has_effect(f"over.{key}", key, values)
     if isinstance(values, Mapping) and key.endswith(_STEPS):
         steps = values.get("steps")
         if isinstance(steps, bool) or not isinstance(steps, int) or not 1 <= steps <= _MOST_STEPS:

@@ -51,6 +51,7 @@ class _Family:
         """Return the exit code of the next worker that ends; −n for signal n, as in subprocess."""
         try:
             member = self.members[number]
+            self._process.send_signal(signal.SIGCONT)  # it tells nothing if somebody stopped it
             while member not in self._codes:
                 ended, code = self._ends.recv()
                 self._codes[ended] = code
@@ -60,7 +61,7 @@ class _Family:
 
     def kill(self) -> None:
         """Kill the workers and wait for their end."""
-        self._process.terminate()  # which it passes on, once it runs: somebody may have stopped it
+        self._process.terminate()  # which it passes on, once it runs
         self._process.send_signal(signal.SIGCONT)
         self._process.wait()
         self._ends.close()

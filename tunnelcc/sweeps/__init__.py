@@ -135,12 +135,18 @@ def results_of(
 
     They are of its own runs, even if another sweep took its name meanwhile.
     """
-    record = _record(declared, tally.ids)
-    return _dataset(record, declared.name, Store(directory), series, own_metrics(metrics))
+    own = own_metrics(metrics)
+    store = Store(directory)
+    return dataset(declared, tally.ids, store, provenance(), series=series, own_metrics=own)
+
+
+def provenance() -> dict[str, str]:
+    """Return the versions that results of this process are of."""
+    return {"tunnelcc": __version__, "models": model_version()}
 
 
 def _record(declared: Sweep, ids: list[str]) -> Record:
-    return Record(__version__, model_version(), declared.to_toml(), len(declared), ids)
+    return Record(**provenance(), scenario=declared.to_toml(), runs=len(declared), ids=ids)
 
 
 def open_results(
@@ -186,8 +192,8 @@ def _dataset(
     if len(declared) != record.runs:
         file = f"the sweep {name} in {store.directory}"
         raise StoreError(f"{file} is damaged: it has {len(declared)} runs instead of {record.runs}")
-    provenance = {"tunnelcc": record.tunnelcc, "models": record.models}
-    return dataset(declared, record.ids, store, provenance, series=series, own_metrics=own)
+    versions = {"tunnelcc": record.tunnelcc, "models": record.models}
+    return dataset(declared, record.ids, store, versions, series=series, own_metrics=own)
 
 
 def _open_netcdf(path: Path) -> xarray.Dataset:

@@ -26,6 +26,7 @@ from tunnelcc.schema.units import Buffer, UnitError
 #: A scenario's nested tables, with the first value of each listed axis.
 Table = Mapping[str, Any]
 
+SEED = "seed"
 SCALES = ("linear", "log")
 #: What is no parameter in the table of a congestion control.
 _NAMES = ("name", "code")
@@ -50,6 +51,16 @@ class Coordinate:
     values: tuple[float, ...] | tuple[int, ...] | tuple[str, ...]
     units: str
     long_name: str
+
+
+def check_has_effect(where: str, key: str, values: object) -> None:
+    """Raise ConfigError for a key that an axis cannot be of: it repeats runs, or changes none."""
+    expected = {
+        SEED: "seeds = … (--seeds), to repeat runs",
+        "title": "no axis, because this key changes no result",
+    }
+    if key in expected:
+        raise ConfigError(Problem(where, values, expected[key]))
 
 
 def parse_axis(key: str, values: object, table: Table) -> Axis:

@@ -32,10 +32,12 @@ from tunnelcc.config import Experiment, scenario
 from tunnelcc.errors import MISSING, ConfigError, Problem, unknown_name
 from tunnelcc.schema.toml import write_toml
 from tunnelcc.sweeps.axes import (
+    SEED,
     Axis,
     Coordinate,
     Table,
     axis_length,
+    check_has_effect,
     coordinate,
     parse_axis,
     parse_interval,
@@ -45,7 +47,7 @@ from tunnelcc.sweeps.axes import (
 from tunnelcc.sweeps.conditions import conditions
 
 DEFAULT_SEEDS = 5
-POINT, SEED = "point", "seed"
+POINT = "point"
 _METHODS = ("latin-hypercube", "random")
 _SAMPLE_KEYS = ("points", "method", "seed")
 _MAX_POINTS = 1_000_000
@@ -310,14 +312,8 @@ def _dimensions(declared: Mapping[str, Any], table: Mapping[str, Any]) -> tuple[
             read: Callable[[Any, Table], tuple[Axis, ...]]
             read = _zipped if key == "zip" else _sampled
             dimensions.append(Dimension(POINT, read(values, first)))
-        elif key in (SEED, "title"):
-            expected = (
-                "seeds = …, to repeat runs"
-                if key == SEED
-                else "no axis, because this key changes no result"
-            )
-            raise ConfigError(Problem(f"sweep.{key}", values, expected))
         else:
+            check_has_effect(f"sweep.{key}", key, values)
             dimensions.append(Dimension(key, (parse_axis(key, values, first),)))
     dimensions.sort(key=lambda dimension: dimension.name == POINT)  # last, as in TOML
     keys = [axis.key for dimension in dimensions for axis in dimension.axes]

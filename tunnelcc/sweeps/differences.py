@@ -13,6 +13,7 @@ from tunnelcc.metrics import paired
 from tunnelcc.metrics.paired import Difference
 from tunnelcc.metrics.question import Axes, Question, question
 from tunnelcc.output.tables import Table, console
+from tunnelcc.schema.units import shown
 from tunnelcc.sweeps.precision import Known, Point
 from tunnelcc.sweeps.results import Variables
 from tunnelcc.sweeps.table import MOST_ROWS, of_runs, text
@@ -149,12 +150,10 @@ def _text(it: Difference, unit: str) -> str:
         digits = _digits(100 * it.half_width)
         mean, low, high = (f"{_signed(100 * v, digits)}" for v in (it.mean, it.low, it.high))
         return f"{mean} % [{low}, {high}]"
-    factor, name = {"s": (1e3, " ms"), "bit/s": (1e-6, " Mbit/s")}.get(
-        unit, (1.0, "" if unit == "1" else f" {unit}")
-    )
+    factor, name = shown(unit)
     digits = _digits(factor * it.half_width)
     mean, low, high = (_signed(factor * v, digits) for v in (it.mean, it.low, it.high))
-    return f"{mean}{name} [{low}, {high}]"
+    return f"{f'{mean} {name}'.rstrip()} [{low}, {high}]"
 
 
 def _digits(half: float) -> int:

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Names of sweeps in a store.
 
-A name belongs to one sweep. The sweep may get more values on its axes, and more seeds. Any other
-change needs another name, because it would hide the first results or be confused with them.
+A name belongs to one sweep. The sweep may get more values on its axes, and more seeds. Asked for
+with fewer seeds, it stays as it is. Any other change needs another name, because it would hide the
+first results or be confused with them.
 """
 
 from __future__ import annotations
 
+import copy
 import json
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -52,6 +54,8 @@ class Recorder:
             return self._record
         if there.scenario != self._record.scenario:
             other = _declared(there)
+            if other is not None and self._has_more_seeds(other):
+                return None
             self._refuse(["it cannot be read any more"] if other is None else self._lost(other))
         return None  # until there is more to write than is there
 
@@ -67,6 +71,16 @@ class Recorder:
             return None  # another process has added to the same sweep: it has these runs, too
         self._refuse(["it cannot be read any more"] if other is None else self._lost(other))
         return mine
+
+    def _has_more_seeds(self, other: Sweep) -> bool:
+        """Whether the sweep in the store has these runs, and nothing else but other seeds.
+
+        It has, after ``--precision``. It stays as it is.
+        """
+        mine = copy.copy(self._declared)
+        mine.seeds = other.seeds
+        is_same = not [*_lost(mine, other), *_lost(other, mine)]
+        return is_same and {*self._declared.seeds} <= {*other.seeds}
 
     def _lost(self, other: Sweep) -> list[str]:
         return list(_lost(other, self._declared))

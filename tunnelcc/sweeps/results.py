@@ -15,7 +15,8 @@ from tunnelcc.simulation.result import Result
 from tunnelcc.simulation.variables import declared
 from tunnelcc.store import Store, StoreError
 from tunnelcc.store.index import Row
-from tunnelcc.sweeps.declaration import SEED, Sweep
+from tunnelcc.sweeps.axes import SEED
+from tunnelcc.sweeps.declaration import Sweep
 
 if TYPE_CHECKING:
     import xarray
@@ -43,11 +44,18 @@ def dataset(
     ``series``: also include the series of Result.dataset, over time, legs, directions and hosts;
     those of links if there is but one. ``own_metrics``: the user's, computed from the stored runs.
     """
-    import xarray
-
     data, along = variables(sweep, ids, store, own_metrics)
     if series:
         along |= _add_series(data, sweep, [*_results(data, store)])
+    return as_dataset(sweep, data, along, provenance)
+
+
+def as_dataset(
+    sweep: Sweep, data: Variables, along: Variables, provenance: dict[str, str]
+) -> xarray.Dataset:
+    """Return variables of ``sweep`` and their coordinates as a Dataset."""
+    import xarray
+
     title = str(sweep.base.get("title", "")) or sweep.conditions
     attributes = {"title": title, "scenario": sweep.to_toml()}
     return xarray.Dataset(_for_xarray(data), _for_xarray(along), {**attributes, **provenance})

@@ -15,7 +15,7 @@ from tunnelcc.config.keys import key_info
 from tunnelcc.metrics import drift
 from tunnelcc.metrics import limits as of_limits
 from tunnelcc.output.tables import Table, console
-from tunnelcc.schema.units import format_probability, format_rate, format_time, mbit_decimals
+from tunnelcc.schema.units import format_probability, format_rate, format_time, mbit_decimals, shown
 from tunnelcc.sweeps.results import Variable, Variables
 
 #: Rows of a table in a terminal.
@@ -39,10 +39,8 @@ _COLUMNS: dict[str, tuple[str, float, int | None]] = {
 }
 
 
-#: Unit → unit in headings, factor, digits.
-_UNITS: dict[str, tuple[str, float, int | None]] = {
-    "s": (" ms", 1e3, 2), "bit/s": (" Mbit/s", 1e-6, None), "1": ("", 1, 4),
-}  # fmt: skip
+#: Unit → digits (None: as many as ``mbit()`` writes).
+_DIGITS: dict[str, int | None] = {"bit/s": None, "1": 4}
 
 
 def print_results(
@@ -206,9 +204,10 @@ def _columns(data: Variables, axes: Sequence[str], metrics: Sequence[str]) -> It
         if metric in _COLUMNS:
             continue
         unit = data[metric][2]["units"]
-        written, factor, digits = _UNITS.get(unit, (f" {unit}", 1, 2))
+        factor, written = shown(unit)
         spread = _mean_and_farthest(of_runs(data[metric]))
-        yield _Column(f"{metric}{written}", factor, digits, spread)
+        heading = f"{metric} {written}".rstrip()
+        yield _Column(heading, factor, _DIGITS.get(unit, 2), spread)
     yield from _completion_columns(data, metrics)
     finite = _finite(data)
     # Of one flow, or of flows that end, Jain's index tells nothing.

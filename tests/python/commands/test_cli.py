@@ -555,7 +555,7 @@ def test_a_metric_that_is_named_is_printed(run):
     assert code == 0
     line = next(line for line in out.splitlines() if line.startswith("95th percentile of the"))
     assert len(re.findall(r"\d\.\d+", line)) == 2
-    assert line.rstrip().endswith(" s")
+    assert line.rstrip().endswith(" ms")
 
 
 def test_a_module_of_another_version_is_told(run, monkeypatch):

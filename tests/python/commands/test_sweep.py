@@ -281,7 +281,7 @@ AXIS = ["--axis", "path.rtt=10ms,20ms"]
             [*AXIS, "--set", "hosts.kernel=5.10"],
             "hosts.kernel is not given in the store and '5.10'",
         ),
-        ([*AXIS, "--seeds", "1"], "sweep.seeds has seeds in the store that are missing here: 2"),
+        ([*AXIS, "--seeds", "1,3"], "sweep.seeds has seeds in the store that are missing here: 2"),
         (
             ["--axis", "path.rtt=20ms,30ms"],
             'sweep.path.rtt has values in the store that are missing here: "10',

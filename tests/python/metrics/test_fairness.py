@@ -10,8 +10,10 @@ import pytest
 import xarray as xr
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
 from tunnelcc import metrics
+from tunnelcc.metrics.confidence import student
 
 
 def test_shares_are_parts_of_the_whole():
@@ -113,6 +115,15 @@ def test_a_confidence_interval_is_students():
     assert interval["high"] - 10 == pytest.approx(half, rel=1e-4)
     assert 10 - interval["low"] == pytest.approx(half, rel=1e-4)
     assert interval["low"].attrs == {"units": "s"}
+
+
+def test_students_t_is_scipys():
+    freedoms = [*range(1, 200), 200, 201, 999, 10_000, 1_000_000]
+    for outside in (0.5, 0.1, 0.05, 0.05 / 7, 1e-4, 1e-9):
+        expected = stats.t.isf((1 - (1 - outside)) / 2, freedoms)
+        assert student(freedoms, 1 - outside) == pytest.approx(expected, rel=1e-10)
+    assert np.isnan(student(np.nan, 0.95))
+    assert np.isinf(student(3, 1.0))
 
 
 def test_runs_that_failed_do_not_count():

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+import re
 
 import pytest
 
@@ -80,6 +81,8 @@ def test_a_trace_of_rates_is_searched(tmp_path):
         ({"path.loss": ["1%"]}, {"minimise": "flow_completion_time"}, "NaN in every run"),
         ({"path.los": {"from": "0%", "to": "1%"}}, {"minimise": "goodput"}, "did you mean"),
         ({"path.loss": {"from": "0%"}}, {"minimise": "goodput"}, "over.path.loss.to"),
+        ({"seed": {"from": 1, "to": 5}}, {"minimise": "goodput"}, "to repeat runs"),
+        ({"title": ["a", "b"]}, {"minimise": "goodput"}, "this key changes no result"),
         ({"path.loss": []}, {"minimise": "goodput"}, "a list of values, or an interval"),
         ({"path.rate_steps": {"from": "1Mbps", "to": "2Mbps"}}, {"minimise": "goodput"}, "steps"),
         ({}, {"minimise": "goodput"}, "at least one key"),
@@ -103,6 +106,11 @@ def test_the_command_writes_a_scenario(tmp_path, monkeypatch, run):
     assert "point 1:" in err
     assert tc.run("found.toml").goodput > 0
     assert "path.loss" in out
+    value = float(re.search(r"goodput is (\S+) Mbit/s with", out)[1])
+    assert value == pytest.approx(tc.run("found.toml").goodput / 1e6, rel=1e-3)
+    two = {**BASE, "flows": [{"count": 2}]}
+    with pytest.raises(tc.ConfigError, match=r"flow: .*a flow from 0 to 1 \(--flow\)"):
+        tc.search(two, {"path.loss": ["1%"]}, minimise="flow_share")
     code, _, err = run("search", "--over", "path.loss", "--minimise", "goodput")
     assert code == 2
     assert "KEY=LOW..HIGH" in err

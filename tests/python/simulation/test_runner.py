@@ -150,6 +150,26 @@ def test_a_death_is_told_where_the_process_that_forked_the_worker_is_gone(monkey
     assert isinstance(other, tc.Result)
 
 
+@pytest.mark.parametrize("dies", [False, True])
+def test_runs_end_although_the_process_that_forked_the_workers_is_stopped(monkeypatch, dies):
+    assign = pool._assign
+
+    def stop(worker, function, key, argument):
+        assign(worker, function, key, argument)
+        if key == 0:
+            member = worker.family.members[worker.number]
+            worker.family._process.send_signal(signal.SIGSTOP)
+            if dies:
+                os.kill(member, signal.SIGKILL)
+
+    monkeypatch.setattr(pool, "_assign", stop)
+    first = tc.Experiment(**ENDLESS) if dies else _experiments(1)[0]
+    found = tc.run_many([first, *_experiments(1)], jobs=2)
+    assert [isinstance(it, tc.Result) for it in found] == [not dies, True]
+    if dies:
+        assert "killed by signal 9" in str(found[0])
+
+
 def test_workers_that_cannot_start_are_told(monkeypatch):
     monkeypatch.setattr(sys, "executable", "/bin/false")
     results = tc.run_many(_experiments(3), jobs=2)

@@ -95,6 +95,10 @@ def test_compare_runs_until_differences_are_known(run, tmp_path, monkeypatch):
     assert code == 0
     assert "(0 run," in out
     assert "difference to tunnel.name=wireguard" in out
+    # So does the same with fewer seeds, and what the store has stays.
+    code, out, err = run(*command[:-6], "--seeds", "2")
+    assert (code, "(0 run, 8 cached, 0 failed)" in out) == (0, True), err
+    assert tc.open("runs/it").sizes == results.sizes
     code, _, err = run("plot", "runs/it", "--kind", "differences", "--to", "cubic", "-o", "d.svg")
     assert code == 0, err
     assert "tunnel.name" not in (tmp_path / "d.svg").read_text()
