@@ -97,6 +97,10 @@ check: lint dev-models ## Before each commit, in a minute: lint, the models' sui
 test: setup ## Run the models' suites and the Python tests, but for the slow ones
 	@$(TOGETHER) models $(VENV)/ready-dev
 	@$(BIN)/ctest --test-dir $(BUILD) --output-on-failure --no-tests=error
+	@$(MAKE) --no-print-directory test-package
+
+.PHONY: test-package
+test-package: programs $(VENV)/ready-dev ## Of `make test`, the Python tests
 	@$(BIN)/python -m pytest -n auto --dist worksteal -m "not slow" $(PYTEST_ARGS)
 
 .PHONY: test-slow
@@ -170,6 +174,10 @@ setup: $(BUILD)/installed ## Virtual environment and compiled module
 .PHONY: models
 models: setup ## Test suites, scratch programs and benchmark, too
 	@$(BIN)/cmake --build $(BUILD) -- --quiet
+
+.PHONY: programs
+programs: setup ## Of `make models`, the programs that Python tests run
+	@$(BIN)/cmake --build $(BUILD) --target programs -- --quiet
 
 # Which versions of Python: make wheels PYTHONS=3.12
 PYTHONS = 3.10 3.11 3.12 3.13

@@ -10,10 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from helpers import make_program
+from helpers import ROOT, make_program
 from tunnelcc.errors import RunError
 from validation import exchanges, figures, page, stock, suite
 from validation.check import Verdict
+
+# The models' suites, optimised or under the sanitizers.
+BUILDS = (exchanges.PROGRAM, ROOT / "build/asan" / exchanges.PROGRAM.name)
+SUITES = [program for program in BUILDS if program.exists()]
 
 
 def test_stock_ns3_has_a_figure_where_its_program_ran(tmp_path):
@@ -117,11 +121,11 @@ def test_a_program_that_breaks_off_is_told(tmp_path, said):
         exchanges.group("exchanges", _runner(tmp_path, said))
 
 
-@pytest.mark.skipif(not exchanges.PROGRAM.exists(), reason="needs the models' suites: make models")
+@pytest.mark.skipif(not SUITES, reason="needs the models' suites: make models, or make asan")
 def test_scripted_exchanges():
-    report = suite.validate([exchanges.group("exchanges")])
+    report = suite.validate([exchanges.group("exchanges", SUITES[0])])
     assert report.passed
-    command = [exchanges.PROGRAM, "--list"]
+    command = [SUITES[0], "--list"]
     listed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     suites = {name for name in listed.split() if name.startswith("tunnelcc-transport-")}
     assert {f"tunnelcc-transport-{o.check.name.split('/')[1]}" for o in report.outcomes} == suites
