@@ -21,7 +21,7 @@ from tunnelcc.schema.toml import write_toml
 def run() -> tuple[Profile, dict[str, float]]:
     """Measure this machine. Return its profile and the spread of each operation's batches.
 
-    Raises TunnelccError without the packages lz4 and cryptography.
+    Raises TunnelccError without the package lz4, and without OpenSSL's libcrypto.
     """
     found: dict[str, Measurement] = {}
     with Progress(len(OPERATIONS), label="measuring") as progress:
@@ -86,7 +86,7 @@ def processor() -> str:
 
 def measurements() -> Iterator[tuple[str, Measurement]]:
     """Yield operations and their costs on this machine."""
-    libraries.load()
+    libraries.check()
     yield "syscall", measure_call(kernel.system_call())
     yield "context-switch", measure_call(*kernel.switches())
     yield from _devices()
