@@ -36,10 +36,10 @@ def check() -> None:
 
 def measurements() -> Iterator[tuple[str, Measurement]]:
     """Yield operations and their costs."""
-    library = libcrypto.load()
-    assert library is not None
-    for name, measured in libcrypto.measurements(library):
-        yield name, replace(measured, means=f"{library.version}, context kept")
+    openssl = libcrypto.load()
+    assert openssl is not None
+    for name, measured in libcrypto.measurements(openssl):
+        yield name, replace(measured, means=f"{openssl.version}, context kept")
     found = compressors.load()
     for name in payloads.ALGORITHMS:
         if name in found:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Files of ``reproduce --output``: CSV with one number per line, and JSON; SI units."""
+"""Tables of ``reproduce --output`` as CSV, with one number per line, in SI units."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ import csv
 import io
 import math
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from tunnelcc.metrics import METRICS
 from tunnelcc.output.files import csv_text
-from tunnelcc.papers.compare import Cell, Reproduction, Simulated, told, weigh
+from tunnelcc.papers.compare import Cell, Reproduction, Simulated
 from tunnelcc.papers.format import Figure
-from tunnelcc.papers.points import DIAGNOSTICS, Point
+from tunnelcc.papers.points import DIAGNOSTICS
 from tunnelcc.papers.published import SI
 from tunnelcc.papers.tables import score
 
@@ -56,88 +55,11 @@ def sweep_csv(figure: Figure, candidates: Sequence[tuple[str, Simulated]]) -> st
     return _csv(lines)
 
 
-def as_dict(reproduction: Reproduction) -> dict[str, Any]:
-    """Return everything about a figure as plain data for JSON."""
-    simulated = reproduction.simulated
-    return {
-        "paper": simulated.paper.key,
-        "title": simulated.paper.title,
-        "figure": simulated.figure.id,
-        "parameters": [
-            dict(zip(("parameter", "value", "label", "reason"), row, strict=True))
-            for row in simulated.paper.parameters(simulated.figure)
-        ],
-        "units": _units(simulated.figure),
-        **_simulated(simulated),
-        "readings": [
-            {"question": question.id, "reading": reading.id, **_simulated(other)}
-            for question, reading, other in reproduction.readings
-        ],
-        "variants": [
-            {
-                **variant.model_dump(include={"id", "title", "role", "reason"}),
-                "points": [_point(point) for point in varied.points],
-            }
-            for variant, varied in reproduction.variants
-        ],
-        "evidence": [
-            {
-                "quantity": it.evidence.quantity,
-                "published": str(it.evidence.published),
-                "measured": str(it.evidence.measured),
-                "simulated": _number(it.simulated),
-                "source": it.evidence.source,
-                "verdict": it.verdict,
-            }
-            for it in (weigh(evidence, reproduction) for evidence in simulated.figure.evidence)
-        ],
-    }
-
-
-def _simulated(simulated: Simulated) -> dict[str, Any]:
-    return {
-        "summary": told(simulated),
-        "rows": [_row(cell) for cell in simulated.cells],
-        "claims": [
-            {"text": it.claim.text, "kind": it.claim.kind, "holds": it.holds, "got": it.got}
-            for it in simulated.claims
-        ],
-        "points": [_point(point) for point in simulated.points],
-    }
-
-
-def _row(cell: Cell) -> dict[str, Any]:
-    return {
-        "metric": cell.row.metric,
-        **cell.point.axes,
-        "quantity": cell.compared.quantity,
-        "published": str(cell.row.published),
-        "unit": cell.unit,
-        "simulated": _number(cell.mean),
-        "ratio": _number(round(cell.ratio, 6)),
-        "verdict": cell.verdict,
-        "rests_on": cell.rests_on,
-    }
-
-
-def _point(point: Point) -> dict[str, Any]:
-    runs = [
-        {"seed": run.seed, **{name: _number(value) for name, value in run.values.items()}}
-        for run in point.runs
-    ]
-    return {**point.axes, "runs": runs}
-
-
 def _units(figure: Figure) -> dict[str, str]:
     """Return the SI unit of each quantity, and of the diagnostics."""
     units = {name: SI[quantity.shown_in] for name, quantity in figure.quantities.items()}
     diagnostics = {name: METRICS[name].units for name in DIAGNOSTICS if figure.needs_runs}
     return {**units, **{name: unit for name, unit in diagnostics.items() if name not in units}}
-
-
-def _number(value: float) -> float | None:
-    """Infinity and NaN become null, because JSON has neither."""
-    return float(value) if math.isfinite(value) else None
 
 
 def _plain(value: float) -> str:

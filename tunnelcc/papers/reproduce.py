@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 from collections.abc import Sequence
@@ -34,7 +33,7 @@ def reproduce(
     """Reproduce the paper ``key``, print published and simulated results, and return its figures.
 
     ``only``: ids of figures; none means all. ``store``: directory of finished runs, which are not
-    repeated. ``output``: directory for tables (CSV, JSON) and figures. ``report``: directory for a
+    repeated. ``output``: directory for tables (CSV) and figures. ``report``: directory for a
     page on the paper. ``details``: first print the parameters and all tables of each figure.
     Without these three, readings and variants are not simulated. Raises ConfigError for a missing
     or malformed paper, and RunError if a run fails.
@@ -98,8 +97,6 @@ def _print_summary(out: Console, found: Sequence[Reproduction]) -> None:
 def _store(reproduction: Reproduction, output: Path) -> None:
     name, drawing = reproduction.figure.id, figures.draw(reproduction)
     _write(output / f"{name}.csv", export.figure_csv(reproduction))
-    table = json.dumps(export.as_dict(reproduction), indent=1, ensure_ascii=False)
-    _write(output / f"{name}.json", f"{table}\n")
     if drawing is not None:
         save(drawing, output / f"{name}.svg")
 
