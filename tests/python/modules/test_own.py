@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 
 import tunnelcc as tc
-from tunnelcc import modules
 from tunnelcc.modules import compiled, python
 from tunnelcc.store.identity import run_id
 
@@ -313,19 +312,8 @@ def test_the_identity_is_that_of_the_source(make, tmp_path):
     assert run_id(_experiment(make(helped, name="mine.py"))) != first
 
 
-def test_a_stored_run_needs_no_file(make, tmp_path):
-    name = make()
-    tc.sweep({"path": PATH, "duration": "1s"}, {"cc": [name]}, seeds=1, store=tmp_path / "runs")
-    os.unlink(name)
-    for file in compiled.folder().iterdir():
-        file.unlink()
-    modules._known.cache_clear()
-    store = tc.Store(tmp_path / "runs")
-    (id_,) = store.ids()
-    result = store.load(id_)
-    assert result.goodput > 1e6
-    with pytest.raises(tc.RunError, match="not on this machine"):
-        tc.run(result.experiment)
+def test_a_stored_run_needs_no_file(make, check_stored_run_needs_no_file):
+    check_stored_run_needs_no_file(make())
 
 
 def test_without_a_compiler(make, monkeypatch):
