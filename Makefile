@@ -115,8 +115,7 @@ validate: models ## Compare with measured Linux, scripts, theory and stock ns-3
 .PHONY: check-report
 check-report: setup ## Look at the pages of a report in Chromium (needs chromium, chromium-driver)
 	@$(PIP) install "selenium>=4.20"
-	@for paper in scenarios/papers/*/; do \
-	    $(BIN)/tunnelcc reproduce $$paper --report runs/report $(REPORT_ARGS) || exit 1; done
+	@$(BIN)/tunnelcc reproduce --all --report runs/report $(REPORT_ARGS)
 	@$(BIN)/python tests/browser/check_report.py runs/report runs/report/screenshots
 
 .PHONY: check-laboratory

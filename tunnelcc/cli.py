@@ -712,7 +712,10 @@ def new_cc(name: str, python: bool, output: Path) -> None:
 
 
 @cli.command()
-@click.argument("key")
+@click.argument("key", required=False)
+@click.option(
+    "--all", "all_", is_flag=True, help="Reproduce every paper that `tunnelcc papers` lists."
+)
 @_trust_option
 @click.option("--figure", "figures", multiple=True, help="Only this figure. Repeatable.")
 @click.option("--seeds", default=3, show_default=True, type=click.IntRange(1, 1000))
@@ -722,7 +725,7 @@ def new_cc(name: str, python: bool, output: Path) -> None:
 @click.option(
     "--report",
     type=_PATH,
-    help="Directory for a page with tables, figures and deviations.",
+    help="Directory for pages with tables, figures and deviations.",
 )
 @click.option(
     "--details",
@@ -731,7 +734,16 @@ def new_cc(name: str, python: bool, output: Path) -> None:
 )
 @click.option("--calibrate", is_flag=True, help="Sweep the calibrated parameters instead.")
 def reproduce(
-    key: str, figures: tuple[str, ...], details: bool, calibrate: bool, **options: Any
+    key: str | None,
+    all_: bool,
+    figures: tuple[str, ...],
+    seeds: int,
+    jobs: int | None,
+    store: Path,
+    output: Path | None,
+    report: Path | None,
+    details: bool,
+    calibrate: bool,
 ) -> None:
     """Reproduce a paper's figures.
 
@@ -740,15 +752,45 @@ def reproduce(
     """
     from tunnelcc import papers
     from tunnelcc.commands.interrupt import interruptible
+    from tunnelcc.output import files
 
-    report = options.pop("report")
+    if (key is None) != all_:
+        expected = (
+            "a paper, or --all for every paper"
+            if key is None
+            else "no paper, because --all is given"
+        )
+        raise ConfigError(Problem("KEY", key or MISSING, expected))
+    if all_ and figures:
+        raise ConfigError(
+            Problem(
+                "--figure", figures[0], "one paper (not --all), because figures belong to a paper"
+            )
+        )
+    if output is not None and all_:
+        for name in papers.names():
+            files.make_directory("--output", output / name)
     with interruptible():
-        if calibrate:
-            papers.calibrate(key, **options)
+        if calibrate and key is not None:
+            papers.calibrate(key, seeds=seeds, jobs=jobs, store=store, output=output)
             return
-        papers.reproduce(key, only=figures, report=report, details=details, **options)
-    if options["output"] is None and report is None and not details:
-        told = "--details prints all tables, and --report DIRECTORY writes a page with the figures"
+        found = [
+            papers.reproduce(
+                name,
+                only=figures,
+                seeds=seeds,
+                jobs=jobs,
+                store=store,
+                output=output / name if output is not None and all_ else output,
+                report=report,
+                details=details,
+            )
+            for name in (papers.names() if key is None else [key])
+        ]
+        if all_ and report is not None:
+            papers.write_index(found, report)
+    if output is None and report is None and not details:
+        told = "--details prints all tables, and --report DIRECTORY writes pages with the figures"
         click.echo(told, err=True)
 
 

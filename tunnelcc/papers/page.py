@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The report of a reproduction: a page on the paper."""
+"""The report of a reproduction: a page for each paper, and an index of several."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +15,13 @@ from tunnelcc.papers.compare import Reproduction, told
 from tunnelcc.papers.paper import Paper
 from tunnelcc.report import html
 
-_TEMPLATE = Path(__file__).with_name("page.html")
+_TEMPLATES = Path(__file__).parent / "templates"
 
 
 def write(paper: Paper, found: Sequence[Reproduction], seeds: int, directory: Path) -> None:
     """Write the paper's page into ``directory``. Raises ConfigError."""
     page = html.render(
-        _TEMPLATE,
+        _TEMPLATES / "paper.html",
         title=f"{paper.key}: reproduced with tunnelcc",
         version=__version__,
         paper=paper,
@@ -53,6 +53,36 @@ def _figure(reproduction: Reproduction) -> dict[str, Any]:
     }
 
 
-def _linked(row: Sequence[str]) -> tuple[str, ...]:
+def write_index(papers: Iterable[Sequence[Reproduction]], directory: Path) -> None:
+    """Write the index of papers that have a page in ``directory``. Raises ConfigError."""
+    shown = []
+    for found in papers:
+        paper = found[0].simulated.paper
+        page = f"{paper.key}.html"
+        rows = [tables.side_by_side(it) for it in found]
+        shown.append(
+            {
+                "heading": _link(page, paper.title),
+                "tables": [table for table in rows if table.rows],
+                "figures": [_linked(row, page) for row in tables.summary(found).rows],
+                "missed": tables.missed(found),
+            }
+        )
+    index = html.render(
+        _TEMPLATES / "index.html",
+        title="Papers reproduced with tunnelcc",
+        figure_columns=tables.FIGURE_COLUMNS,
+        kinds=tables.KINDS,
+        legend=tables.LEGEND,
+        papers=shown,
+    )
+    html.write(directory / "index.html", index)
+
+
+def _linked(row: Sequence[str], page: str = "") -> tuple[str, ...]:
     id_, *others = row
-    return (Markup('<a href="#figure-{0}">{0}</a>').format(id_), *others)
+    return (_link(f"{page}#figure-{id_}", id_), *others)
+
+
+def _link(address: str, text: str) -> Markup:
+    return Markup('<a href="{}">{}</a>').format(address, text)

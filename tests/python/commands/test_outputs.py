@@ -88,6 +88,7 @@ def test_directories(tmp_path):
         (["reproduce", "ethudp", "--output"], "/proc/1"),
         (["reproduce", "ethudp", "--report"], "/proc/x"),
         (["reproduce", "ethudp", "--report"], "file"),
+        (["reproduce", "--all", "--output"], "full"),
         (["calibrate-host", "--output"], "/proc/x.toml"),
         (["calibrate-host", "--output"], "taken.toml"),
     ],
@@ -95,8 +96,9 @@ def test_directories(tmp_path):
 def test_told_before_anything_is_simulated(arguments, place, tmp_path, monkeypatch, run):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "file").touch()
-    for name in ("taken.png", "taken.nc", "taken.toml"):
+    for name in ("taken.png", "taken.nc", "taken.toml", "full"):
         (tmp_path / name).mkdir()
+    (tmp_path / "full" / "li2018-bbr").touch()
     for module in (
         "tunnelcc.simulation.runner.run",
         "tunnelcc.simulation.runner.run_many",

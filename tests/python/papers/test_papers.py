@@ -19,6 +19,7 @@ from tunnelcc.papers import compare, export, expression, figures, published, tab
 from tunnelcc.papers.claims import Claim, judge
 from tunnelcc.papers.compare import Cell, Reproduction, Simulated
 from tunnelcc.papers.format import Compared, Miss, Question, Reading
+from tunnelcc.papers.page import write_index
 from tunnelcc.papers.points import Observation, Point
 from tunnelcc.papers.reproduce import calibrate, reproduce
 
@@ -688,19 +689,33 @@ class Page(HTMLParser):
         self.words.append(data)
 
 
-def test_a_page_is_whole(folder, tmp_path):
-    change(folder, "paper.toml", 'title = "A paper"', 'title = "<b>&"')
-    reproduce(str(folder), seeds=1, jobs=2, report=tmp_path / "pages")
-    (file,) = (tmp_path / "pages").iterdir()
-    assert file.name == "my-paper.html"
-    page = Page(file)
-    assert not page.loaded
-    assert all(link.removeprefix("#") in page.ids for link in page.links if link.startswith("#"))
-    text = "".join(page.words)
+def test_pages_are_whole_and_the_index_has_every_paper(folder, tmp_path):
+    other = tmp_path / "other"
+    shutil.copytree(folder, other)
+    change(other, "paper.toml", 'title = "A paper"', 'title = "<b>&"')
+    directory = tmp_path / "pages"
+    found = [
+        reproduce(str(path), seeds=1, jobs=2, store=tmp_path / "runs", report=directory)
+        for path in (folder, other)
+    ]
+    write_index(found, directory)
+    pages = {file.name: Page(file) for file in directory.glob("*.html")}
+    assert set(pages) == {"index.html", "my-paper.html", "other.html"}
+    for name, page in pages.items():
+        assert not page.loaded
+        for link in page.links:
+            target, _, fragment = link.partition("#")
+            assert not fragment or fragment in pages[target or name].ids, link
+    text = "".join(pages["other.html"].words)
     assert "<b>&" in text
-    assert "tunnelcc reproduce my-paper --figure rates --seeds 1" in text
+    assert "tunnelcc reproduce other --figure rates --seeds 1" in text
     assert "calibrated: fits" in text
-    assert file.read_text().count("<svg ") == 1
+    assert (directory / "other.html").read_text().count("<svg ") == 1
+    index = "".join(pages["index.html"].words)
+    assert "A paper" in index
+    assert "not reproduced" in index
+    assert "claims hold" in index
+    assert index.index("published") < index.index("claims hold") < index.index("Missed")
 
 
 def test_finished_runs_are_not_run_again(folder, tmp_path, monkeypatch):
@@ -784,6 +799,8 @@ def test_wrong_input_ends_with_one_message(capsys, folder):
         ("reproduce", str(folder), "--calibrate"),
         ("reproduce", "gost-thesis", "--seeds", "0"),
         ("reproduce", "gost-thesis", "--figure", "goodputs"),
+        ("reproduce", "gost-thesis", "--all"),
+        ("reproduce", "--all", "--figure", "goodput"),
         ("reproduce",),
     ):
         code, message = told(capsys, *arguments)
