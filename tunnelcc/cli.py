@@ -737,13 +737,11 @@ def reproduce(
     key: str | None,
     all_: bool,
     figures: tuple[str, ...],
-    seeds: int,
-    jobs: int | None,
-    store: Path,
     output: Path | None,
     report: Path | None,
     details: bool,
     calibrate: bool,
+    **options: Any,
 ) -> None:
     """Reproduce a paper's figures.
 
@@ -755,37 +753,26 @@ def reproduce(
     from tunnelcc.output import files
 
     if (key is None) != all_:
-        expected = (
-            "a paper, or --all for every paper"
-            if key is None
-            else "no paper, because --all is given"
-        )
+        other = "no paper, because --all is given"
+        expected = "a paper, or --all for every paper" if key is None else other
         raise ConfigError(Problem("KEY", key or MISSING, expected))
     if all_ and figures:
-        raise ConfigError(
-            Problem(
-                "--figure", figures[0], "one paper (not --all), because figures belong to a paper"
-            )
-        )
-    if output is not None and all_:
-        for name in papers.names():
-            files.make_directory("--output", output / name)
+        expected = "one paper (not --all), because figures belong to a paper"
+        raise ConfigError(Problem("--figure", figures[0], expected))
+    names = papers.names() if key is None else [key]
+    outputs = [output and (output / name if all_ else output) for name in names]
+    for directory in outputs if all_ else ():
+        if directory is not None:
+            files.make_directory("--output", directory)
     with interruptible():
         if calibrate and key is not None:
-            papers.calibrate(key, seeds=seeds, jobs=jobs, store=store, output=output)
+            papers.calibrate(key, output=output, **options)
             return
         found = [
             papers.reproduce(
-                name,
-                only=figures,
-                seeds=seeds,
-                jobs=jobs,
-                store=store,
-                output=output / name if output is not None and all_ else output,
-                report=report,
-                details=details,
+                name, only=figures, output=directory, report=report, details=details, **options
             )
-            for name in (papers.names() if key is None else [key])
+            for name, directory in zip(names, outputs, strict=True)
         ]
         if all_ and report is not None:
             papers.write_index(found, report)
