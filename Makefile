@@ -26,7 +26,7 @@ export CTEST_PARALLEL_LEVEL ?= $(CMAKE_BUILD_PARALLEL_LEVEL)
 MODULE_SOURCES := $(shell find models -name '*.cc' -o -name '*.h') \
                   $(wildcard waf-config/*.cmake) waf-config/CMakeLists.txt
 PYTHON_MODULES := $(sort $(shell find tunnelcc -name '*.py'))
-CXX_FILES = $(shell find models scratch tests -name '*.cc' -o -name '*.h')
+CXX_FILES = $(shell find models scratch tests tunnelcc/measure -name '*.cc' -o -name '*.h')
 NOTEBOOKS = $(filter-out notebooks/README.md,$(wildcard notebooks/*.md))
 
 .DEFAULT_GOAL := help

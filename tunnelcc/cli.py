@@ -222,6 +222,9 @@ def run(
         other = read(measured)
         if not other.streams:
             raise ConfigError(Problem("--measured", str(measured), "a file with a flow"))
+        if any(it.ahead > 0 for it in other.streams):
+            told = f"{measured} is not a capture at the sender: its RTTs and windows are left out"
+            click.echo(told, err=True)
         if scenario is None and not any(options[it] for it in ("rate", "rtt", "loss", "buffer")):
             from tunnelcc.fit import direct
 
@@ -361,6 +364,31 @@ def sweep(
 
     if not command.sweep(scenario, axes, settings, **options):
         sys.exit(1)
+
+
+@cli.command("measure")
+@click.argument("scenario", required=False, type=_PATH)
+@_experiment_options
+@_set_option
+@click.option("--plot", type=_PATH, help="Save a figure of both (.png, .svg or .pdf).")
+@click.option("--output", "-o", type=_PATH, help="Save the samples of all sockets (.csv).")
+def measure_(
+    scenario: Path | None,
+    settings: tuple[str, ...],
+    plot: Path | None,
+    output: Path | None,
+    **options: str | None,
+) -> None:
+    """Run an experiment on this machine, and beside it simulated.
+
+    The flows use this machine's kernel, and the real tunnel program if it is installed (WireGuard,
+    GOST, kcptun), over an emulated link. All is in namespaces of its own, which end with the
+    command. Needs root or user namespaces, iproute2 and a C++ compiler.
+    """
+    from tunnelcc.commands.measure import measure
+    from tunnelcc.commands.options import experiment_of
+
+    measure(experiment_of(scenario, options, (), settings), plot, output)
 
 
 @cli.command("fit")

@@ -33,7 +33,7 @@ def start(command: Sequence[str]) -> subprocess.Popen[bytes]:
 def build_link(folder: Path) -> Path:
     """Compile linux-link.cc into ``folder``."""
     link = folder / "linux-link"
-    source = Path(__file__).with_name("linux-link.cc")
+    source = Path(__file__).parents[2] / "tunnelcc" / "measure" / "linux-link.cc"
     command = ["g++", "-O2", "-std=c++17", "-pthread", "-o", str(link), str(source)]
     subprocess.run(command, check=True)
     return link

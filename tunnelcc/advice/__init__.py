@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tunnelcc import catalog
 from tunnelcc.advice.goals import CONGESTION_CONTROLS, GOALS, TUNNELS, Goal
 from tunnelcc.config import Experiment
 from tunnelcc.config import scenario as scenarios
 from tunnelcc.errors import ConfigError, Problem, unknown_name
 from tunnelcc.metrics import paired
 from tunnelcc.metrics.paired import Difference
-from tunnelcc.schema.toml import read_toml
 from tunnelcc.schema.units import format_probability, format_rate, format_time
 from tunnelcc.sweeps import Sweep, Tally, results_of
 from tunnelcc.sweeps import run as run_sweep
@@ -32,7 +32,6 @@ __all__ = ["CONGESTION_CONTROLS", "GOALS", "TUNNELS", "Advice", "Candidate", "Go
 SEEDS = 5
 # Short, so that all candidates on all paths take minutes; a scenario's own duration counts.
 _DURATION = "12s"
-_CONFIGURATIONS = Path(__file__).with_name("configurations.toml")
 
 
 @dataclass(frozen=True)
@@ -111,8 +110,7 @@ class Advice:
 
 def configuration(tunnel: str, cc: str) -> str:
     """Return commands for both ends of a tunnel, and for its congestion control."""
-    text = read_toml(_CONFIGURATIONS).get(tunnel, {}).get("text", "").strip()
-    lines = [text] if text else []
+    lines = catalog.commands(tunnel)
     if cc != "any":
         where = "the sending host" if tunnel == "none" else "the hosts whose TCP crosses the path"
         lines.append(f"# on {where}")

@@ -15,13 +15,16 @@ from tunnelcc.catalog.cited import LABELS, Cited, settings
 from tunnelcc.catalog.entry import Entry
 from tunnelcc.errors import MISSING, ConfigError, Problem, unknown_name
 from tunnelcc.schema.library import Library
+from tunnelcc.schema.toml import read_toml
 
 __all__ = [
     "DIRECTORY",
     "KINDS",
     "LABELS",
+    "PROGRAMS",
     "Cited",
     "Entry",
+    "commands",
     "entry_class",
     "load",
     "names",
@@ -31,6 +34,7 @@ __all__ = [
 ]
 
 DIRECTORY = Path(__file__).with_name("tunnels")
+PROGRAMS = Path(__file__).with_name("programs.toml")
 
 KINDS = ("relay", "datagram", "stream")
 
@@ -98,3 +102,11 @@ names = _LIBRARY.names
 path_of = _LIBRARY.path_of
 load = _LIBRARY.load
 suggestion = _LIBRARY.suggestion
+
+
+def commands(tunnel: str) -> list[str]:
+    """Return lines that start the real program of a tunnel on both ends; none: not known."""
+    found = read_toml(PROGRAMS).get(tunnel, {})
+    if "text" in found:
+        return [str(found["text"]).strip()]
+    return [line for end, text in found.items() for line in (f"# {end}", text)]

@@ -35,8 +35,8 @@ ROUNDS = 5
 #: Longer measurements are simulated this far (s).
 LONGEST = 30.0
 
-# An interval whose ends differ by more than this factor tells nothing of use.
-_TELLS = 2.0
+# An interval whose ends differ by more than this factor tells too little.
+_TELLS = {"rate": 1.1, "rtt": 1.06, "buffer": 1.5, "loss": float("inf")}
 # Header of IP and TCP with timestamps, bytes: path.rate is of IP packets.
 _HEADER = 52
 # Without a limit by the path, its rate is at least this times the goodput.
@@ -233,13 +233,12 @@ class _Prior:
         found = {}
         for place, name in enumerate(self.NAMES):
             value, least, most = (float(np.exp(it[place])) for it in (middle, low, high))
-            how, is_told = "simulations", most <= _TELLS * least
+            how, is_told = "simulations", most <= _TELLS[name] * least
             if name == "loss":
                 none = 3 * self.floor
                 if least <= none:
                     least = 0.0
                 value = 0.0 if value <= none else value
-                is_told = True
                 if most >= 0.9 * float(np.exp(self.bounds[place, 1])):
                     is_told = False
                     how = "tells no more; `ping -c 1000 -i 0.01` on an idle path would"

@@ -24,6 +24,8 @@ _WAITED = 0.5
 # Seconds with goodputs that differ by less than this are alike. This part of all seconds, and so
 # many, make a plateau, if at most another part is above it and RTTs move by this part of the least.
 _SAME, _COMMON, _LEAST_SECONDS, _ABOVE, _MOVES = 0.01, 0.3, 5, 0.15, 0.03
+# Windows of this part of rate × RTT fill a path.
+_FILLS = 0.95
 # Data in flight below this part of both windows: the application or the send buffer limits.
 _HALF_FULL, _PACED_FULL = 0.7, 0.25
 
@@ -136,7 +138,20 @@ class Reading:
         is_common = members.sum() >= max(_LEAST_SECONDS - 1, _COMMON * rates.size)
         is_top = (rates > (1 + _SAME) * level).sum() <= _ABOVE * rates.size
         moves = np.ptp(np.percentile(rtts[members], [5, 95])) > _MOVES * self.least_rtt
-        return level if is_common and is_top and moves else float("nan")
+        is_told = is_common and is_top and moves and self._is_always_full(level)
+        return level if is_told else float("nan")
+
+    def _is_always_full(self, rate: float) -> bool:
+        """Whether even the least window fills a path of this goodput (bit/s).
+
+        If it does not, the queue runs empty after each loss, and each second has many of these. BBR
+        has small windows only while it looks for the RTT.
+        """
+        if self.congestion.startswith("bbr"):
+            return True
+        windows = [it.mss * it.cwnd[it.time > self.since] for it in self.streams]
+        least = sum(float(np.nanmin(it)) for it in windows if np.isfinite(it).any())
+        return least == 0 or least >= _FILLS * rate * self.least_rtt / 8
 
     def _limit(self) -> str:
         waits = {

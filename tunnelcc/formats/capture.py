@@ -199,6 +199,9 @@ def _stream(name: str, way: _Way, begin: float, ahead: float) -> Stream:
     def at(values: Any) -> Any:
         return np.where(known, values[last], np.nan)
 
+    if ahead > 0:  # these are of a part of the path
+        srtt = in_flight = np.full(len(moment), np.nan)
+        way.least = float("nan")
     # Without the handshake, the scale of the window is not known.
     windows = at(window) if way.scale else np.full(len(time), np.nan)
     return Stream(

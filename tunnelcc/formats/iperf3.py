@@ -151,20 +151,17 @@ def read(source: str, table: Any) -> Measurement:
     mss = mss if mss > 0 else MSS
     congestion = end.get("sender_tcp_congestion")
     congestion = congestion if isinstance(congestion, str) else ""
-    ends = [table_of(table_of(it).get("sender")) for it in list_of(end.get("streams"))]
-    least = {str(it.get("socket")): 1e-6 * number(it.get("min_rtt")) for it in ends}
+    # Its min_rtt is the least of the smoothed RTTs of all intervals, so tells no more than these.
     streams = [
-        _stream(str(place), samples, mss, congestion, least.get(socket, float("nan")))
-        for place, (socket, samples) in enumerate(parts.items(), 1)
+        _stream(str(place), samples, mss, congestion)
+        for place, samples in enumerate(parts.values(), 1)
         if len(samples) > 1
     ]
     is_down = bool(number(table_of(start.get("test_start")).get("reverse"), 0))
     return Measurement(source, streams, is_down=is_down)
 
 
-def _stream(
-    name: str, samples: list[dict[str, Any]], mss: float, congestion: str, least: float
-) -> Stream:
+def _stream(name: str, samples: list[dict[str, Any]], mss: float, congestion: str) -> Stream:
     def column(key: str, scale: float = 1.0) -> Any:
         values = np.array([scale * number(it.get(key)) for it in samples])
         return np.where(values > 0, values, np.nan)
@@ -173,5 +170,5 @@ def _stream(
     rates = np.array([number(it["bits_per_second"]) for it in samples])
     return Stream(
         name, column("end"), rates, column("rtt", 1e-6), column("snd_cwnd", 1 / mss), retransmits,
-        column("snd_wnd"), least if least > 0 else float("nan"), {}, congestion, mss,
+        column("snd_wnd"), congestion=congestion, mss=mss,
     )  # fmt: skip

@@ -25,7 +25,7 @@ class Stream:
     all RTTs, not smoothed. ``waits``: ``receive_window``, ``send_buffer``: the share of its busy
     time for which the sender waited for them, if it is known. ``congestion``: the congestion
     control, "" if unknown. ``mss``: bytes. ``ahead``: the part of the RTT (s) between the
-    sender and the place where ``rtt`` was measured.
+    sender and the place of a capture, which then tells no RTT and window.
     """
 
     name: str

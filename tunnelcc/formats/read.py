@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 import zlib
 from pathlib import Path
 
@@ -38,8 +39,39 @@ def read(file: Path, option: str = "--measured") -> Measurement:
         hint = getattr(error, "strerror", None) or "it is neither text nor a capture"
         raise ConfigError(Problem(option, str(file), expected, hint)) from None
     if not found.streams and found.pings is None:
-        raise ConfigError(Problem(option, str(file), _EXPECTED))
+        raise ConfigError(Problem(option, str(file), _EXPECTED, _reason(data)))
     return found
+
+
+# What a file is that has no flow: a pattern → in words.
+_REASONS = {
+    r"\s*\Z": "the file is empty",
+    r'\s*\{(?s:.*)"error":\s*"([^"\n]{1,120})': "iperf3 failed: {}",
+    r'\s*\{(?s:.*)"intervals"': "it has less than two intervals of TCP: iperf3 -t 10",
+    r"\s*\{": "it is JSON, but neither iperf3's nor flent's",
+    r"(?s:.*)seq=\d+ .*\btime": "it has one answer to ping: at least two are needed",
+    r"(?s:.*)\bbytes_acked:": (
+        "it has one sample of a connection, or no line with the time before each: "
+        "`while sleep 0.2; do date +%s.%N; ss -ti dst SERVER; done`"
+    ),
+    r"(?s:.*)\b(?:ESTAB|cubic|bbr|wscale:)": "no connection of it has sent 100 kB",
+}
+
+
+def _reason(data: bytes) -> str:
+    """Return what is wrong with a file that has no flow and no pings, "" if it is not known."""
+    if capture.is_capture(data):
+        return "no connection over TCP of it has 100 kB of data with its ACKs, or it is cut off"
+    text = data[: 2**20].decode(errors="replace")
+    if text.lstrip()[:1] == "{":
+        try:
+            json.loads(data)
+        except json.JSONDecodeError as error:
+            return f"its JSON ends, or is wrong, at line {text.count(chr(10), 0, error.pos) + 1}"
+    for pattern, words in _REASONS.items():
+        if match := re.match(pattern, text):
+            return words.format(*match.groups())
+    return ""
 
 
 def _of_text(source: str, text: str, option: str) -> Measurement:

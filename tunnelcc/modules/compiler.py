@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import shutil
@@ -12,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tunnelcc.errors import ConfigError, Problem, TunnelccError
-from tunnelcc.modules import headers
+from tunnelcc.modules import compiled, headers
 from tunnelcc.modules.source import Source
 
 _SYSTEM_INCLUDE = re.compile(rb"^[ \t]*#[ \t]*include[ \t]*<([\w./+-]+)>", re.MULTILINE)
@@ -50,6 +51,21 @@ def compile_file(source: Source, library: Path) -> None:
         beside = library.with_name(f".{library.name}.{os.getpid()}.tmp")
         shutil.copyfile(target, beside)
         beside.replace(library)
+
+
+def program(source: Path) -> Path:
+    """Return a program of one file in C++, compiled if it was not yet. Raises TunnelccError."""
+    text = source.read_bytes()
+    code = hashlib.sha256(text).hexdigest()[:32]
+    target = compiled.folder() / f"{source.stem}-{code}"
+    with compiled.locked(code):
+        if not target.is_file():
+            command = [_compiler(("c++", "g++", "clang++"), "CXX"), "-std=c++17", "-O2", "-pthread"]
+            beside = target.with_name(f".{target.name}.tmp")
+            read = Source(source.name, source, "", "c++", (), (text,), code)
+            _run([*command, str(source), "-o", str(beside)], read)
+            beside.replace(target)
+    return target
 
 
 def _compile_class(source: Source, target: Path) -> None:

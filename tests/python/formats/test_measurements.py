@@ -177,3 +177,41 @@ def test_a_small_file_that_unpacks_to_a_large_one_is_refused(tmp_path, monkeypat
     monkeypatch.setattr("tunnelcc.formats.read._MOST_BYTES", 2**20)
     with pytest.raises(tc.ConfigError, match="at most 1 MiB"):
         of(tmp_path, gzip.compress(bytes(2**20 + 1)))
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (b"", "the file is empty"),
+        (b"\n \n", "the file is empty"),
+        (b'{"start": {},\n "intervals": [{"streams"', "its JSON ends, or is wrong, at line 2"),
+        (b'{"start": {}, "error": "unable to connect"}', "iperf3 failed: unable to connect"),
+        (b'{"start": {}, "intervals": []}', "less than two"),
+        (b'{"a": 1}', "neither iperf3's nor flent's"),
+        (b"64 bytes: icmp_seq=1 ttl=9 time=4 ms\n", "one answer to ping"),
+        (b"1700.1\nESTAB 0 0 1.1.1.1:5 2.2.2.2:6\n cubic bytes_acked:900000\n", "one sample"),
+        (b"ESTAB 0 0 1.1.1.1:5 2.2.2.2:6\n\t cubic wscale:7,7\n", "100 kB"),
+        (b"\xd4\xc3\xb2\xa1" + bytes(20), "it is cut off"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_with_a_file_is_told(tmp_path, data, reason):
+    with pytest.raises(tc.ConfigError) as told:
+        of(tmp_path, data)
+    assert reason in str(told.value)
+
+
+def test_rtts_and_windows_of_a_capture_away_from_the_sender_are_left_out(run, tmp_path):
+    file = tmp_path / "it.pcapng"
+    path = {"rate": "10Mbps", "rtt": "40ms"}
+    tc.run(
+        {"path": path, "duration": "1s"}, capture=tc.Capture(file, at=["server"]), progress=False
+    )
+    (flow,) = of(tmp_path, file.read_bytes(), "file.pcapng").streams
+    assert np.isnan(flow.rtt).all()
+    assert np.isnan(flow.cwnd).all()
+    assert np.isnan(flow.min_rtt)
+    assert np.isfinite(flow.goodput).all()
+    code, _, err = run("run", "--rate", "10Mbps", "--duration", "1s", "--measured", file,
+                       "--plot", tmp_path / "it.png")  # fmt: skip
+    assert code == 0, err
+    assert "its RTTs and windows are left out" in err

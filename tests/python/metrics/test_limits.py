@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What limits a flow, beside what Linux 6.18 counted over the same path.
 
-100 Mbit/s × 100 ms, 833 packets of buffer, 20 s; `tests/reference/linux-link.cc`. Linux counts the
+100 Mbit/s × 100 ms, 833 packets of buffer, 20 s; `tunnelcc/measure/linux-link.cc`. Linux counts the
 gaps between BBR's bursts as busy, whatever limits the rate, so that its times are lower bounds.
 """
 

@@ -4,10 +4,11 @@
 
 /**
  * \file
- * Measures the kernel's own TCP across an emulated link. TCP endpoints in two network namespaces
- * send through TUN devices that this program joins. Toward the receivers a packet meets a drop-tail
- * queue of N waiting packets (the one in service is not counted), a server that counts IP bytes,
- * loss, and half an RTT of delay. ACKs meet the other half and, if wanted, a queue of their own.
+ * Measures the kernel's own TCP across an emulated link: for `tunnelcc measure`, and the programs
+ * in tests/reference. TCP endpoints in two network namespaces send through TUN devices that this
+ * program joins. Toward the receivers a packet meets a drop-tail queue of N waiting packets (the
+ * one in service is not counted), a server that counts IP bytes, loss, and half an RTT of delay.
+ * ACKs meet the other half and, if wanted, a queue of their own.
  * Queue and server follow a virtual clock: when a packet leaves the server depends on when packets
  * arrived, not on when this program runs. Without a rate there is no queue.
  *
@@ -38,6 +39,17 @@
  *         app=RATE     what the application writes at most
  *         nodelay      TCP_NODELAY
  *         rcvbuf=BYTES SO_RCVBUF of the receiver
+ *         tunnel       it goes through the tunnel: to --target
+ *     --server COMMAND, --client COMMAND
+ *                        a tunnel's programs, at 10.9.0.2 and 10.9.0.1, for flows with `tunnel`.
+ *                        All flows then have the path's RTT, and the counts of the link are in the
+ *                        first row. They need --contained and --lead
+ *     --target IP:PORT   where these flows connect
+ *     --ready COMMAND    ends with success at 10.9.0.1 when the tunnel is up
+ *     --lead S           before time 0: the tunnel is started, nothing is lost or counted
+ *     --carrier-cc CC    of connections across the path that set none
+ *     --contained PID    run in namespaces of processes, files and, unless root, users, all of
+ *                        which end with the process PID, which has started this one
  *     --sender COMMAND, --receiver COMMAND
  *                        instead of flows: what a shell runs at 10.9.0.1, and where its packets go,
  *                        at 10.9.0.2. The link carries their UDP and TCP over IPv4; --duration
@@ -83,6 +95,7 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -108,6 +121,9 @@
 #include <string>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <thread>
@@ -122,10 +138,12 @@ namespace
 constexpr int FIRST_PORT = 5001; //!< each flow has its own
 constexpr int EMULATOR_PRIORITY = 50;
 constexpr int APPLICATION_PRIORITY = 40;
+constexpr int PROGRAM_PRIORITY = 30; //!< of a tunnel
 constexpr int64_t SECOND = 1'000'000'000;
 constexpr int SYN = 2; //!< the flag
 
 std::atomic<bool> g_isOver{false};
+bool g_isContained{false};
 int64_t g_begin{0}; //!< ns
 
 struct FlowOptions
@@ -137,6 +155,7 @@ struct FlowOptions
     double app{0}; //!< Mbit/s, 0: as much as the socket takes
     bool isNoDelay{false};
     int receiveBuffer{0};
+    bool isInTunnel{false};
 };
 
 struct LinkOptions
@@ -168,6 +187,13 @@ struct Options
     std::string sender;
     std::string receiver; //!< commands
     Window window;        //!< of these
+    std::string server;
+    std::string client; //!< commands of a tunnel's programs
+    std::string ready;  //!< a command
+    sockaddr_in target{};
+    double lead{0};
+    std::string carrierCc;
+    pid_t container{0}; //!< what has started this program, 0: it is not contained
     LinkOptions data;
     LinkOptions acks;
     double rtt{0}; //!< ms
@@ -184,6 +210,11 @@ struct Options
     bool RunsCommands() const
     {
         return !sender.empty();
+    }
+
+    bool HasTunnel() const
+    {
+        return !server.empty();
     }
 };
 
@@ -222,9 +253,9 @@ BeRealTime(int priority)
 {
     sched_param parameter{};
     parameter.sched_priority = priority;
-    if (sched_setscheduler(0, SCHED_FIFO, &parameter) < 0)
+    if (sched_setscheduler(0, SCHED_FIFO, &parameter) < 0 && !g_isContained)
     {
-        Die("SCHED_FIFO");
+        Die("SCHED_FIFO"); // otherwise late_* tells whether it was needed
     }
 }
 
@@ -341,7 +372,7 @@ class Direction
           m_to(to),
           m_isData(isData),
           m_isTraced(!options.trace.empty()),
-          m_isOfCommands(options.RunsCommands()),
+          m_isOfPrograms(options.RunsCommands() || options.HasTunnel()),
           m_window(options.window),
           m_options(isData ? options.data : options.acks),
           m_interval(options.series.empty() ? 0 : static_cast<int64_t>(options.interval * SECOND)),
@@ -376,7 +407,7 @@ class Direction
             {
                 return;
             }
-            const bool isUdp = buffer[9] == IPPROTO_UDP && m_isOfCommands;
+            const bool isUdp = buffer[9] == IPPROTO_UDP && m_isOfPrograms;
             if (buffer[0] >> 4 == 4 && (buffer[9] == IPPROTO_TCP || isUdp))
             {
                 Arrive({{buffer, buffer + size}, 0, Now()});
@@ -452,7 +483,7 @@ class Direction
             answerTimes[IsUdp(packet)].push_back(static_cast<float>(packet.read - asked) / 1e3F);
         }
         asked = 0;
-        if (!m_isOfCommands)
+        if (!m_isOfPrograms)
         {
             const uint8_t* tcp = &packet.bytes[(packet.bytes[0] & 15) * 4];
             packet.flow = static_cast<size_t>(Half(tcp + (m_isData ? 2 : 0)) - FIRST_PORT);
@@ -491,7 +522,7 @@ class Direction
 
     void Start(Packet packet, int64_t now)
     {
-        double rate = 0;
+        double rate = m_options.rates.front().second;
         for (const auto& [from, value] : m_options.rates)
         {
             if (now - g_begin >= from)
@@ -603,7 +634,7 @@ class Direction
     int m_to;
     bool m_isData;
     bool m_isTraced;
-    bool m_isOfCommands;
+    bool m_isOfPrograms;
     const Window& m_window;
     const LinkOptions& m_options;
     int64_t m_interval; //!< of the series, ns; 0: there is none
@@ -664,6 +695,72 @@ Run(const std::string& command)
     }
 }
 
+/// Write a file of the kernel.
+void
+WriteFile(const std::string& path, const std::string& text)
+{
+    std::ofstream file(path);
+    file << text << std::flush;
+    if (!file)
+    {
+        Die(path);
+    }
+}
+
+/// Go on as the first process of namespaces that end with it, which ends with \p parent.
+void
+Contain(pid_t parent)
+{
+    constexpr int NOT_ALLOWED = 3; // exit status
+    g_isContained = true;
+    const uid_t uid = geteuid();
+    const gid_t gid = getegid();
+    if (uid != 0)
+    {
+        if (unshare(CLONE_NEWUSER) < 0)
+        {
+            _exit(NOT_ALLOWED);
+        }
+        WriteFile("/proc/self/setgroups", "deny");
+        WriteFile("/proc/self/uid_map", "0 " + std::to_string(uid) + " 1");
+        WriteFile("/proc/self/gid_map", "0 " + std::to_string(gid) + " 1");
+    }
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent)
+    {
+        _exit(1); // it has ended meanwhile
+    }
+    if (unshare(CLONE_NEWPID | CLONE_NEWNS) < 0)
+    {
+        _exit(NOT_ALLOWED);
+    }
+    int pipe[2];
+    const pid_t first = pipe2(pipe, O_CLOEXEC) < 0 ? -1 : fork();
+    if (first < 0)
+    {
+        Die("fork");
+    }
+    if (first > 0)
+    {
+        int status = 0;
+        waitpid(first, &status, 0);
+        _exit(WIFEXITED(status) ? WEXITSTATUS(status) : 1);
+    }
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    close(pipe[1]);
+    pollfd end{pipe[0], 0, 0};
+    if (poll(&end, 1, 0) != 0)
+    {
+        _exit(1); // the parent has ended meanwhile
+    }
+    // The programs' files in /run go with the namespace.
+    if (mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) < 0 ||
+        mount("tunnelcc", "/run", "tmpfs", 0, nullptr) < 0)
+    {
+        Die("/run");
+    }
+}
+
 /// Set the maximum of a tcp_rmem or tcp_wmem.
 void
 SetMaximum(const std::string& path, double mib)
@@ -706,14 +803,18 @@ OpenTun(const std::string& address, const std::string& peer, const Options& opti
     }
     Run("ip addr add " + address + " peer " + peer + " dev tun0");
     Run("ip link set tun0 mtu 1500 txqueuelen 100000 up");
+    if (!options.carrierCc.empty())
+    {
+        Run("ip route replace " + peer + " dev tun0 congctl " + options.carrierCc);
+    }
     SetMaximum("/proc/sys/net/ipv4/tcp_rmem", options.rmem);
     SetMaximum("/proc/sys/net/ipv4/tcp_wmem", options.wmem);
     return fd;
 }
 
-/// Start a command in the thread's namespace.
+/// Start a command in the thread's namespace. With a \p priority, it is real-time.
 pid_t
-Start(const std::string& command)
+Start(const std::string& command, int priority = 0)
 {
     Run("ip link set lo up");
     const pid_t pid = fork();
@@ -723,6 +824,13 @@ Start(const std::string& command)
     }
     if (pid == 0)
     {
+        if (priority > 0)
+        {
+            // The kernel ends what runs so long (us) without waiting: nothing else would run.
+            const rlimit most{2'000'000, 3'000'000};
+            setrlimit(RLIMIT_RTTIME, &most);
+            BeRealTime(priority);
+        }
         execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
         Die("sh");
     }
@@ -736,17 +844,17 @@ WaitFor(pid_t pid, const std::string& command)
     if (waitpid(pid, &status, 0) != pid || status != 0)
     {
         fprintf(stderr, "failed: %s\n", command.c_str());
-        exit(1);
+        _exit(1); // other threads may run
     }
 }
 
 sockaddr_in
-Address(size_t flow)
+Address(const std::string& ip, int port)
 {
     sockaddr_in address{};
     address.sin_family = AF_INET;
-    address.sin_port = htons(static_cast<uint16_t>(FIRST_PORT + flow));
-    inet_pton(AF_INET, "10.9.0.2", &address.sin_addr);
+    address.sin_port = htons(static_cast<uint16_t>(port));
+    inet_pton(AF_INET, ip.c_str(), &address.sin_addr);
     return address;
 }
 
@@ -769,20 +877,33 @@ class Flow
   public:
     Flow(const FlowOptions& given, size_t index)
         : options(given),
-          m_index(index)
+          m_index(index),
+          m_address(Address("10.9.0.2", FIRST_PORT + static_cast<int>(index)))
     {
+    }
+
+    /// Behind a tunnel, all flows come to one port, and are told apart by their first byte.
+    void UseTunnel(const sockaddr_in& target, const std::vector<std::unique_ptr<Flow>>& flows)
+    {
+        m_address = options.isInTunnel ? target : Address("10.9.0.2", FIRST_PORT);
+        m_flows = &flows;
     }
 
     void Listen()
     {
+        if (m_flows && m_index > 0)
+        {
+            m_listener = m_flows->front()->m_listener;
+            return;
+        }
         m_listener = socket(AF_INET, SOCK_STREAM, 0);
         if (options.receiveBuffer > 0)
         {
             Set(m_listener, SOL_SOCKET, SO_RCVBUF, options.receiveBuffer);
         }
-        sockaddr_in address = Address(m_index);
+        sockaddr_in address = Address("0.0.0.0", FIRST_PORT + static_cast<int>(m_index));
         if (bind(m_listener, reinterpret_cast<sockaddr*>(&address), sizeof address) < 0 ||
-            listen(m_listener, 1) < 0)
+            listen(m_listener, 1024) < 0)
         {
             Die("listen");
         }
@@ -791,14 +912,7 @@ class Flow
     void OpenSender()
     {
         m_sender = socket(AF_INET, SOCK_STREAM, 0);
-        if (setsockopt(m_sender,
-                       IPPROTO_TCP,
-                       TCP_CONGESTION,
-                       options.cc.data(),
-                       static_cast<socklen_t>(options.cc.size())) < 0)
-        {
-            Die("TCP_CONGESTION");
-        }
+        SetCongestionControl();
         Set(m_sender, IPPROTO_TCP, TCP_NODELAY, options.isNoDelay);
     }
 
@@ -841,6 +955,18 @@ class Flow
     std::vector<Sample> samples;
 
   private:
+    void SetCongestionControl() const
+    {
+        if (setsockopt(m_sender,
+                       IPPROTO_TCP,
+                       TCP_CONGESTION,
+                       options.cc.data(),
+                       static_cast<socklen_t>(options.cc.size())) < 0)
+        {
+            Die("TCP_CONGESTION");
+        }
+    }
+
     static void Set(int fd, int level, int name, int value)
     {
         if (setsockopt(fd, level, name, &value, sizeof value) < 0)
@@ -859,12 +985,21 @@ class Flow
     void Receive()
     {
         BeRealTime(APPLICATION_PRIORITY);
-        m_receiver = accept(m_listener, nullptr, nullptr);
         std::vector<char> buffer(1 << 20);
-        ssize_t size;
-        while ((size = read(m_receiver, buffer.data(), buffer.size())) > 0)
+        int receiver = -1;
+        ssize_t size = 0;
+        do
         {
-            m_received += static_cast<uint64_t>(size);
+            close(receiver); // it only tried whether the tunnel is up
+            receiver = accept(m_listener, nullptr, nullptr);
+            size = read(receiver, buffer.data(), buffer.size());
+        } while (size <= 0 && m_flows && !g_isOver);
+        const auto first = static_cast<uint8_t>(buffer.front());
+        Flow& flow = m_flows && size > 0 ? *m_flows->at(first) : *this;
+        flow.m_receiver = receiver;
+        for (; size > 0; size = read(receiver, buffer.data(), buffer.size()))
+        {
+            flow.m_received += static_cast<uint64_t>(size);
         }
     }
 
@@ -872,13 +1007,16 @@ class Flow
     {
         BeRealTime(APPLICATION_PRIORITY);
         SleepUntil(options.start);
-        sockaddr_in address = Address(m_index);
-        if (connect(m_sender, reinterpret_cast<sockaddr*>(&address), sizeof address) < 0)
+        if (connect(m_sender, reinterpret_cast<sockaddr*>(&m_address), sizeof m_address) < 0)
         {
             Die("connect");
         }
+        if (m_flows)
+        {
+            SetCongestionControl(); // the route has set the carriers'
+        }
         const double begin = Elapsed();
-        const std::vector<char> buffer(options.write, 'x');
+        const std::vector<char> buffer(options.write, static_cast<char>(m_index));
         for (uint64_t i = 0; write(m_sender, buffer.data(), buffer.size()) > 0; ++i)
         {
             int queued = 0;
@@ -893,6 +1031,8 @@ class Flow
     }
 
     size_t m_index;
+    sockaddr_in m_address;
+    const std::vector<std::unique_ptr<Flow>>* m_flows{nullptr}; //!< with a tunnel
     int m_listener{-1};
     int m_sender{-1};
     std::atomic<int> m_receiver{-1};
@@ -1283,6 +1423,10 @@ ParseFlow(const std::string& text)
         {
             flow.isNoDelay = true;
         }
+        else if (part == "tunnel")
+        {
+            flow.isInTunnel = true;
+        }
         else if (at != std::string::npos && setter != setters.end())
         {
             setter->second(Number(part.substr(at + 1)));
@@ -1322,6 +1466,17 @@ ParseWindow(const std::string& text)
     return {std::stoll(parts[0]), std::stoll(parts[1]), std::stoll(parts[2])};
 }
 
+sockaddr_in
+ParseAddress(const std::string& text)
+{
+    const size_t at = text.find(':');
+    if (at == std::string::npos)
+    {
+        Refuse(text);
+    }
+    return Address(text.substr(0, at), static_cast<int>(Whole(text.substr(at + 1))));
+}
+
 std::unordered_set<uint64_t>
 ReadNumbers(const std::string& path)
 {
@@ -1348,6 +1503,13 @@ ParseOptions(int argc, char** argv)
         {"--sender", [&](Text text) { options.sender = text; }},
         {"--receiver", [&](Text text) { options.receiver = text; }},
         {"--window", [&](Text text) { options.window = ParseWindow(text); }},
+        {"--server", [&](Text text) { options.server = text; }},
+        {"--client", [&](Text text) { options.client = text; }},
+        {"--target", [&](Text text) { options.target = ParseAddress(text); }},
+        {"--ready", [&](Text text) { options.ready = text; }},
+        {"--lead", [&](Text text) { options.lead = Number(text); }},
+        {"--carrier-cc", [&](Text text) { options.carrierCc = text; }},
+        {"--contained", [&](Text text) { options.container = static_cast<pid_t>(Whole(text)); }},
         {"--rate", [&](Text text) { options.data.rates = ParseRates(text); }},
         {"--queue", [&](Text text) { options.data.queue = Whole(text); }},
         {"--loss", [&](Text text) { options.data.loss = Number(text); }},
@@ -1390,6 +1552,11 @@ ParseOptions(int argc, char** argv)
     if (options.flows.empty() != options.RunsCommands())
     {
         Refuse("a run takes --flow, or else --sender and --receiver");
+    }
+    if (options.HasTunnel() && (options.client.empty() || options.lead == 0 ||
+                                options.container == 0 || !options.trace.empty()))
+    {
+        Refuse("--server goes with --client, --lead and --contained, and without --trace");
     }
     if (options.window.begin > 0 && !options.RunsCommands())
     {
@@ -1437,7 +1604,11 @@ RunCommands(const Options& options)
 int
 main(int argc, char** argv)
 {
-    const Options options = ParseOptions(argc, argv);
+    Options options = ParseOptions(argc, argv);
+    if (options.container != 0)
+    {
+        Contain(options.container);
+    }
     if (options.RunsCommands())
     {
         RunCommands(options);
@@ -1448,22 +1619,42 @@ main(int argc, char** argv)
     {
         flows.push_back(std::make_unique<Flow>(flow, flows.size()));
     }
+    if (options.HasTunnel())
+    {
+        for (auto& flow : flows)
+        {
+            flow->UseTunnel(options.target, flows);
+        }
+    }
     const int b = OpenTun("10.9.0.2", "10.9.0.1", options);
     for (auto& flow : flows)
     {
         flow->Listen();
     }
+    const pid_t server = options.HasTunnel() ? Start(options.server, PROGRAM_PRIORITY) : 0;
     const int a = OpenTun("10.9.0.1", "10.9.0.2", options);
     for (auto& flow : flows)
     {
         flow->OpenSender();
     }
+    const pid_t client = options.HasTunnel() ? Start(options.client, PROGRAM_PRIORITY) : 0;
     mlockall(MCL_CURRENT | MCL_FUTURE);
 
-    g_begin = Now();
+    g_begin = Now() + static_cast<int64_t>(options.lead * SECOND);
+    options.window.begin = options.HasTunnel() ? g_begin : 0;
     Direction data(a, b, true, options);
     Direction acks(b, a, false, options);
     std::thread emulator([&] { Emulate(data, acks, a, b); });
+    const pid_t ready = options.ready.empty() ? 0 : Start(options.ready);
+    while (ready > 0 && waitpid(ready, nullptr, WNOHANG) == 0)
+    {
+        if (Now() > g_begin)
+        {
+            fprintf(stderr, "the tunnel was not up in %g s\n", options.lead);
+            _exit(1);
+        }
+        usleep(10'000);
+    }
     BeRealTime(APPLICATION_PRIORITY);
     for (auto& flow : flows)
     {
@@ -1480,6 +1671,14 @@ main(int argc, char** argv)
     }
     g_isOver = true;
     emulator.join();
+    for (const pid_t program : {server, client})
+    {
+        if (program > 0 && waitpid(program, nullptr, WNOHANG) != 0)
+        {
+            fprintf(stderr, "a program of the tunnel ended\n");
+            _exit(1);
+        }
+    }
 
     PrintRows(options, flows, data, acks);
     if (!options.series.empty())

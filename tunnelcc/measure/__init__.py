@@ -1,0 +1,312 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The experiment with this machine's kernel and the real tunnel program, over an emulated link.
+
+``linux-link.cc`` makes two network namespaces and the link between them, and runs the flows. It,
+the programs that it starts, and all devices are in namespaces without names, which end with the
+process that measures.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import platform
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tunnelcc import catalog
+from tunnelcc.config import Experiment
+from tunnelcc.config.draws import single_flows
+from tunnelcc.config.queue import DropTail
+from tunnelcc.errors import ConfigError, Problem, TunnelccError
+from tunnelcc.formats.measurement import Measurement, Stream
+from tunnelcc.modules import compiler
+from tunnelcc.schema.toml import read_toml
+
+#: Late packets (ms, 99th percentile) from which on the machine is too busy to measure.
+LATE = 0.5
+
+_SOURCE = Path(__file__).with_name("linux-link.cc")
+_CLIENT, _SERVER = "10.9.0.1", "10.9.0.2"  # linux-link's
+_INNER_CLIENT, _INNER_SERVER = "10.8.0.1", "10.8.0.2"
+_PORT, _FORWARDED = 5001, 6001
+_LEAD = 5.0  # s for a tunnel to start
+_NOT_ALLOWED = 3  # linux-link's exit status
+_AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
+
+# Keys that are set on the link, the sockets and the programs.
+_MEASURED = (
+    "title", "duration", "warmup", "seed", "start_jitter", "probe_interval", "probe_congestion",
+    "path.rate", "path.rate_steps", "path.rtt", "path.loss", "path.loss_pattern", "path.buffer",
+    "path.reverse_rate", "path.reverse_buffer", "path.reverse_loss", "path.queue",
+    "flows.cc", "flows.count", "flows.start", "flows.rtt", "flows.rate", "flows.write_size",
+    "flows.tunnel", "flows.user", "tunnel.name", "tunnel.cc", "tcp.nodelay", "hosts.tcp_rmem",
+    "hosts.tcp_wmem",
+)  # fmt: skip
+# Keys that describe a host: this one is as it is.
+_OF_HOST = ("hosts.kernel", "hosts.cores", "hosts.profile", "hosts.speed", "hosts.one_machine",
+            "hosts.app_cost", "hosts.memory", "hosts.switch_cost")  # fmt: skip
+
+# WireGuard of the kernel, or wireguard-go.
+_WIREGUARD = """
+umask 077
+wg genkey > /run/{own}.key
+wg pubkey < /run/{own}.key > /run/{own}.new
+mv /run/{own}.new /run/{own}.pub
+until [ -s /run/{other}.pub ]; do sleep 0.02; done
+ip link add wg-{own} type wireguard || wireguard-go -f wg-{own} &
+until wg set wg-{own} {port} private-key /run/{own}.key peer "$(cat /run/{other}.pub)" \
+    allowed-ips 0.0.0.0/0 {endpoint}; do sleep 0.05; done
+ip addr add {address} peer {to} dev wg-{own}
+ip link set wg-{own} mtu 1420 up
+exec sleep infinity
+"""
+
+# Ends when a connection to the address succeeds, or (a relay's) when somebody listens there.
+_READY = """
+import socket, time
+while True:
+    try:
+        if {is_relay}:
+            names = ("/proc/thread-self/net/tcp", "/proc/thread-self/net/tcp6")
+            if any(":{port:04X} 0" in open(name).read() for name in names):
+                break
+        else:
+            socket.create_connection(("{address}", {port}), 0.3)
+            break
+    except OSError:
+        pass
+    time.sleep(0.05)
+"""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What was measured: the flows over time, and what the link counted.
+
+    ``queue``: mean time in queue and service, s. ``drops``, ``losses``: packets. ``late``: how late
+    packets left the link (99th percentile, s). ``what``: the kernel, and the tunnel's program.
+    ``series``: all samples as CSV.
+    """
+
+    flows: Measurement
+    queue: float
+    drops: int
+    losses: int
+    late: float
+    what: str
+    series: str
+
+
+def measure(experiment: Experiment) -> Measured:
+    """Run the experiment on this machine, as long as it says. Raises ConfigError, TunnelccError."""
+    tunnel = check(experiment)
+    arguments = [str(compiler.program(_SOURCE)), *_arguments(experiment, tunnel)]
+    handle = os.memfd_create("series")
+    try:
+        process = subprocess.Popen(
+            [*arguments, "--series", f"/dev/fd/{handle}", "--contained", str(os.getpid())],
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            pass_fds=[handle],
+        )  # fmt: skip
+        try:
+            printed, told = process.communicate()
+        finally:
+            process.kill()  # and with it all that it has started
+            process.wait()
+        with open(handle, encoding="utf-8", closefd=False) as file:
+            series = file.read()
+    finally:
+        os.close(handle)
+    if process.returncode == _NOT_ALLOWED:
+        raise TunnelccError(
+            "measuring needs namespaces: run it as root, or allow users to make them (sysctl "
+            "kernel.unprivileged_userns_clone=1 or kernel.apparmor_restrict_unprivileged_userns=0)"
+        )
+    if process.returncode != 0:
+        reason = told.strip().splitlines()[-1:] or [f"it ended with {process.returncode}"]
+        raise TunnelccError(f"the measurement failed: {reason[0]}")
+    rows = list(csv.DictReader(io.StringIO(printed)))
+    if any(float(row["goodput_mbps"]) == 0 for row in rows):
+        raise TunnelccError("the measurement failed: a flow carried nothing")
+    program = f", {tunnel}" if tunnel else ""
+    what = f"Linux {platform.release()}{program}"
+    return Measured(
+        Measurement(what, list(_streams(series, experiment))),
+        float(rows[0]["soj_mean_ms"]) / 1e3,
+        sum(int(row["flow_queue_drops"]) for row in rows),
+        sum(int(row["flow_random_drops"]) for row in rows),
+        float(rows[0]["late_p99_ms"]) / 1e3,
+        what,
+        series,
+    )
+
+
+def check(experiment: Experiment) -> str:
+    """Return the tunnel's name, "" without one. Raises ConfigError for what cannot be measured."""
+    problems = []
+    for key in _given(experiment):
+        if key not in (*_MEASURED, *_OF_HOST):
+            expected = f"a key that can be measured: {', '.join(_MEASURED)}"
+            problems.append(Problem(key, "given", expected))
+    path = experiment.path
+    if not isinstance(path.queue, DropTail):
+        problems.append(Problem("path.queue", path.queue.name, "drop-tail, the emulated link's"))
+    available = _AVAILABLE.read_text().split() if _AVAILABLE.exists() else []
+    tunnels = {it.name for it in map(experiment.tunnel_of, experiment.flows) if it is not None}
+    carrier = experiment.tunnel.cc if experiment.tunnel is not None else None
+    for cc in {*(flow.cc.name for flow in experiment.flows), *([carrier.name] if carrier else [])}:
+        if cc not in available:
+            expected = f"one of this kernel's ({', '.join(available)}); modprobe tcp_NAME adds one"
+            problems.append(Problem("cc", cc, expected))
+    if len(tunnels) > 1:
+        problems.append(Problem("tunnel", ", ".join(sorted(tunnels)), "one tunnel"))
+    for name in tunnels:
+        if not (_programs(name) or name == "wireguard"):
+            known = [it for it in read_toml(catalog.PROGRAMS) if _programs(it)]
+            expected = f"a program that can be measured: wireguard, {', '.join(known)}"
+            problems.append(Problem("tunnel", name, expected))
+        if any(flow.rtt is not None for flow in experiment.flows):
+            problems.append(Problem("flows.rtt", "given", "no value with a tunnel"))
+    if problems:
+        raise ConfigError(*problems)
+    tunnel = next(iter(tunnels), "")
+    for program in ("ip", *_needed(tunnel)):
+        if shutil.which(program) is None:
+            raise TunnelccError(f"{program} is not installed, or not on PATH")
+    return tunnel
+
+
+def _given(experiment: Experiment) -> Iterator[str]:
+    """Yield the keys that differ from their defaults, without the numbers of flows."""
+
+    def keys(table: Mapping[str, Any], prefix: str) -> Iterator[str]:
+        for name, value in table.items():
+            if isinstance(value, Mapping) and f"{prefix}{name}" in ("path", "tcp", "hosts"):
+                yield from keys(value, f"{prefix}{name}.")
+            elif name in ("flows", "tunnel"):
+                for it in value if isinstance(value, list) else [value]:
+                    yield from keys({"name": it} if isinstance(it, str) else it, f"{name}.")
+            else:
+                yield f"{prefix}{name}"
+
+    table = experiment.model_dump(
+        mode="json", exclude_unset=True, exclude_defaults=True, exclude_none=True, by_alias=True
+    )
+    return keys(table, "")
+
+
+def _programs(tunnel: str) -> dict[str, str]:
+    """Return the commands of a relay's client and server; none: it has others."""
+    found: dict[str, str] = read_toml(catalog.PROGRAMS).get(tunnel, {})
+    return found if "client" in found else {}
+
+
+def _needed(tunnel: str) -> list[str]:
+    if tunnel == "wireguard":
+        return ["wg"]
+    return [text.split()[0] for text in _programs(tunnel).values()]
+
+
+def _arguments(experiment: Experiment, tunnel: str) -> list[str]:
+    """Return linux-link's."""
+    path, hosts = experiment.path, experiment.hosts
+    options: dict[str, object] = {
+        "rtt": f"{1e3 * path.rtt:g}", "duration": f"{experiment.duration:g}",
+        "warmup": f"{experiment.warmup:g}", "seed": experiment.seed % (1 << 20),
+        "interval": f"{experiment.probe_interval:g}",
+        "rmem": f"{hosts.receive_buffer / 2**20:g}", "wmem": f"{hosts.tcp_wmem / 2**20:g}",
+    }  # fmt: skip
+    for way, prefix in ((path, ""), (path.backward, "ack-")):
+        if way.rate is not None:
+            later = "".join(f",{at:g}:{rate / 1e6:g}" for at, rate in way.rate_steps)
+            options[f"{prefix}rate"] = f"{way.rate / 1e6:g}{later}"
+            packets = path.queue_bytes(way.buffer, way.rate, 1500) / 1500
+            options[f"{prefix}queue"] = max(round(packets), 1)
+        if way.loss:
+            periodic = way.loss_pattern == "periodic"
+            options[f"{prefix}{'period' if periodic else 'loss'}"] = (
+                round(1 / way.loss) if periodic else f"{way.loss:g}"
+            )
+    if tunnel:
+        options |= _tunnel(tunnel)
+        carrier = experiment.tunnel.cc if experiment.tunnel is not None else None
+        options["carrier-cc"] = (carrier or experiment.flows[0].cc).name
+    given = ["--header"]
+    for name, value in options.items():
+        given += [f"--{name}", str(value)]
+    for it in single_flows(experiment):
+        flow = it.flow
+        keys = [flow.cc.name, f"start={it.start:.6g}", f"write={flow.write_size}"]
+        keys += [f"rtt={1e3 * (flow.rtt - path.rtt):g}"] if flow.rtt is not None else []
+        keys += [f"app={flow.rate / 1e6:g}"] if flow.rate is not None else []
+        keys += ["nodelay"] if experiment.tcp.nodelay else []
+        keys += ["tunnel"] if experiment.tunnel_of(flow) is not None else []
+        given += ["--flow", ",".join(keys)]
+    return given
+
+
+def _tunnel(tunnel: str) -> dict[str, object]:
+    """Return linux-link's options that start a tunnel's programs."""
+    relay = _programs(tunnel)
+    target = ("127.0.0.1", _FORWARDED) if relay else (_INNER_SERVER, _PORT)
+    if relay:
+        places = {"PORT": _FORWARDED, "TARGET": f"127.0.0.1:{_PORT}", "SERVER": _SERVER}
+        for end, command in relay.items():
+            for name, value in places.items():
+                command = command.replace(name, str(value))
+            relay[end] = f"exec {command}"
+    else:
+        ends = (("client", "server"), ("server", "client"))
+        addresses = {"client": _INNER_CLIENT, "server": _INNER_SERVER}
+        relay = {
+            own: _WIREGUARD.format(
+                own=own, other=other, address=addresses[own], to=addresses[other],
+                port="listen-port 51820" if own == "server" else "",
+                endpoint=f"endpoint {_SERVER}:51820" if own == "client" else "",
+            )
+            for own, other in ends
+        }  # fmt: skip
+    ready = _READY.format(is_relay=target[1] == _FORWARDED, address=target[0], port=target[1])
+    return {
+        **{end: f"exec > /dev/null 2>&1\n{command}" for end, command in relay.items()},
+        "target": f"{target[0]}:{target[1]}", "lead": f"{_LEAD:g}",
+        "ready": shlex.join([sys.executable, "-c", ready]),
+    }  # fmt: skip
+
+
+def _streams(series: str, experiment: Experiment) -> Iterator[Stream]:
+    """Yield the flows of linux-link's series."""
+    table = np.genfromtxt(io.StringIO(series), delimiter=",", names=True)
+    for number, it in enumerate(single_flows(experiment)):
+        rows = table[table["flow"] == number]
+        sent, time = rows["received"], rows["t"]
+
+        def known(name: str, factor: float = 1.0, rows: Any = rows) -> Any:
+            values = factor * rows[name]
+            return np.where(values > 0, values, np.nan)
+
+        busy = max(float(rows["busy_us"][-1]), 1.0)
+        least = known("min_rtt_us", 1e-6)
+        yield Stream(
+            str(number), time, 8 * np.diff(sent, prepend=0.0) / np.diff(time, prepend=0.0),
+            known("srtt_us", 1e-6), known("cwnd"), rows["retrans"], known("snd_wnd"),
+            float(np.nanmin(least)) if np.isfinite(least).any() else float("nan"),
+            {"receive_window": float(rows["rwnd_limited_us"][-1]) / busy,
+             "send_buffer": float(rows["sndbuf_limited_us"][-1]) / busy},
+            it.flow.cc.name,
+        )  # fmt: skip
+
+
+def goodput(measured: Measurement, flow: int, since: float) -> float:
+    """Return the mean goodput of a flow after ``since`` (s), bit/s."""
+    return Measurement(measured.source, [measured.streams[flow]]).mean_goodput(since)
