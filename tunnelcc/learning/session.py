@@ -48,7 +48,7 @@ class _EndedError(Exception):
 
 
 class Learner(CongestionControl):
-    """A sender that does what a session tells it."""
+    """A congestion control whose sending rate a session sets."""
 
     interval = 1.0  # s; each environment sets its own
     first_rate = 1e6
@@ -60,7 +60,7 @@ class Learner(CongestionControl):
         self._set(state, self.first_rate)
 
     def on_interval(self, state: State, interval: Interval) -> None:
-        """Report what happened, and wait for a rate."""
+        """Report the interval to the session, and wait until it sets a rate."""
         session = _current
         assert session is not None
         report = Report(
@@ -113,12 +113,12 @@ class Session:
         return item
 
     def send_at(self, rate: float) -> None:
-        """Go on, at ``rate`` (bit/s)."""
+        """Set the sending rate (bit/s) and let the run go on."""
         self._is_waiting = False
         self.rates.put(rate)
 
     def close(self) -> None:
-        """End the run, if it is not over."""
+        """End the run if it still goes on."""
         global _current
         if self._is_waiting:
             self.rates.put(None)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What a policy sees of a flow, what it is paid, and how an episode begins."""
+"""A policy's observations and reward of a flow, and the start of an episode."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Vary = Callable[[np.random.Generator], Mapping[str, Any]]
 
 
 class View:
-    """A flow as its policy sees it."""
+    """The observations, the reward and the rates of one flow that a policy controls."""
 
     def __init__(self, experiment: Experiment, history: int, reward: Reward | None) -> None:
         rows = [[0.0] * FEATURES] * history
@@ -40,7 +40,7 @@ class View:
         self._rtt = math.nan
 
     def see(self, report: Report) -> float:
-        """Remember an interval, and return the reward for it."""
+        """Add an interval to the observations, and return its reward."""
         rtt = report.mean_rtt if report.mean_rtt > 0 else self._rtt  # none was measured
         sent = report.acked + report.lost
         part_lost = report.lost / sent if sent > 0 else 0.0

@@ -74,7 +74,7 @@ class Metric:
 
     @property
     def attributes(self) -> dict[str, str]:
-        """What a Dataset tells of it."""
+        """Attributes of the metric in a Dataset: name and units."""
         return {"units": self.units, "long_name": self.long_name}
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Which conditions of a sweep are compared with which."""
+"""The pairs of conditions of a sweep that are compared."""
 
 from __future__ import annotations
 

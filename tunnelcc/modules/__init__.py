@@ -64,7 +64,7 @@ class Module:
 
 
 def of(name: str) -> Module:
-    """Return what the file ``name`` holds, compiled if it was not yet. Raises ConfigError."""
+    """Return the Module of the file ``name``; compile it first if needed. Raises ConfigError."""
     source = read(name)
     if (module := known(source.code)) is None:
         with files.locked(source.code):  # of many workers, one compiles
@@ -116,7 +116,7 @@ def table_of(value: object) -> dict[str, Any]:
 
 
 def find(name: str) -> Module | None:
-    """Return what ``name`` names if it was compiled or loaded before, and is as it was then."""
+    """Return the Module of ``name`` if it was compiled or loaded before and has not changed."""
     try:
         return known(read(name).code)
     except ConfigError:

@@ -39,18 +39,18 @@ def folder() -> Path:
 
 
 def library(code: str) -> Path:
-    """Return where the compiled file of the hash ``code`` is."""
+    """Return the path of the compiled file with the hash ``code``."""
     return folder() / f"{code}.so"
 
 
 def description(code: str) -> Path:
-    """Return where it is written what the compiled file holds."""
+    """Return the path of the JSON file that describes a compiled file."""
     return folder() / f"{code}.json"
 
 
 @contextlib.contextmanager
 def locked(code: str) -> Iterator[None]:
-    """Let no other process compile the same meanwhile."""
+    """Hold a lock, so that no other process compiles the same file at the same time."""
     with (folder() / f".{code}.lock").open("ab") as lock:
         with contextlib.suppress(OSError):  # some network file systems have no locks
             fcntl.flock(lock, fcntl.LOCK_EX)

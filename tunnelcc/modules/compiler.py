@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Compile files with the user's compiler, and tell of its errors in one line."""
+"""Compile files with the user's compiler, and report its errors in one line."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ class State(Protocol):
 
 
 class Ack(Protocol):
-    """News that one ACK brings. The object is the same each time: copy what you keep."""
+    """What one ACK tells the sender. Each call gets the same object: copy what you keep."""
 
     acked: float  # segments newly delivered, by cumulative or selective ACK
     lost: float  # segments newly marked lost
@@ -183,7 +183,7 @@ def _plain_attributes(cls: type) -> Iterator[tuple[str, bool | int | float]]:
 
 
 def is_own(value: object) -> bool:
-    """Whether ``value`` is a class of a user's own, or an object of one."""
+    """Whether ``value`` is a congestion control class of a user, or an object of one."""
     # Who derives from the base has imported this module.
     cls = value if isinstance(value, type) else type(value)
     return issubclass(cls, CongestionControl) and cls is not CongestionControl

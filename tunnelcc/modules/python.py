@@ -33,7 +33,7 @@ _loading: list[str] = []
 
 
 def load(source: Source) -> type[own.CongestionControl]:
-    """Execute a file, and return its class. Raises ConfigError."""
+    """Execute a file and return the congestion control class in it. Raises ConfigError."""
     module = ModuleType(f"tunnelcc_own_{source.code}")
     module.__file__ = str(source.path)
     sys.modules[module.__name__] = module  # dataclasses and pickle look there
@@ -77,7 +77,7 @@ def check_not_loading() -> None:
 
 
 def explain(error: BaseException, trace: TracebackType | None) -> str:
-    """Return what happened, and the last line of the user's own that it happened in."""
+    """Describe an exception, with the last line of the user's file that it passed through."""
     if isinstance(error, _TooLongError):
         what = f"did not return within {_LONGEST_CALL:g} s: it loops or sleeps"
     else:

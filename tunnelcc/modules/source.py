@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Which files a name stands for, and the hash of their contents."""
+"""Find the files that a name stands for, and hash their contents."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Source:
 
     @property
     def label(self) -> str:
-        """The name that tables and figures show."""
+        """Return the name that tables and figures show."""
         return congestion_label(self.name)
 
 
@@ -80,7 +80,7 @@ def _parts(name: str) -> tuple[Path, str]:
 
 
 def read(name: str) -> Source:
-    """Return the source that ``name`` names. Raises ConfigError."""
+    """Read the files that ``name`` stands for. Raises ConfigError."""
     name = absolute(name)
     path, member = _parts(name)
     language = _LANGUAGES.get(path.suffix)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""How the flows of one run are told apart in figures."""
+"""Colours, line styles and labels that distinguish the flows of one run in figures."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Kind(NamedTuple):
 
 
 def kinds(result: Result) -> list[Kind]:
-    """Return what each flow is: its congestion control, and in what else flows differ."""
+    """Return the Kind of each flow: its congestion control, and other properties that differ."""
     network = result.network
     tunnels = [
         "" if placed.tunnel is None else tunnel_name(network.tunnels[placed.tunnel])
@@ -76,7 +76,7 @@ def style_of(kind: Kind, all_kinds: Sequence[Kind]) -> dict[str, Any]:
 
 
 def colours(all_kinds: Sequence[Kind]) -> list[Any]:
-    """Return the colour of each flow: its kind's, paler for each further flow of the kind."""
+    """Return a colour for each flow. Further flows of one kind have a paler colour."""
     from matplotlib.colors import to_rgb
 
     found = []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What scripts that draw figures of sweeps share: their command line, and bars of flows."""
+"""Shared parts of the scripts that draw figures of sweeps: command line, bars of flows."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What limited the points of a figure, and which have not settled, in words below it."""
+"""A text below a figure: what limited its points, and which points have not settled."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MOST_LIMITS, _MOST_POINTS = 3, 2
 
 
 def limits_told(selection: Selection) -> str:
-    """Return what limited the points, and which have not settled; "": the results do not know."""
+    """Describe what limited the points, and which have not settled; "" if results lack this."""
     results = selection.results
     if any(name not in results for name in _NEEDED):
         return ""

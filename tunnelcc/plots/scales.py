@@ -137,7 +137,7 @@ def is_algorithm(axis: xarray.DataArray) -> bool:
 
 
 def is_number(variable: xarray.DataArray) -> bool:
-    """Return whether its values are numbers."""
+    """Return whether the values of an axis are numbers."""
     return bool(np.issubdtype(variable.dtype, np.number))
 
 
@@ -176,7 +176,7 @@ class Positions:
             self._zero = self.scale.factor * first * min(first / second, 0.4)
 
     def of(self, values: ArrayLike) -> NDArray[np.float64]:
-        """Return the positions of values in SI units."""
+        """Return the positions of values (SI) on the axis."""
         shown = np.asarray(values, dtype=float) * self.scale.factor
         return np.where(shown == 0, self._zero, shown)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""How much a metric differs between seeds, as bands and whiskers show it."""
+"""The range of a metric over seeds, which bands and whiskers show."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""All figures that a sweep allows."""
+"""Draw every figure for which a sweep has the axes and metrics."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ class TheoryLine:
 
 
 def experiments(selection: Selection, x: str, y: str) -> list[Experiment]:
-    """Return what the lines for metric ``y`` over axis ``x`` are of, for the functions below.
+    """Return the experiments that theory lines for metric ``y`` over axis ``x`` describe.
 
     These are the experiments of the figure, each at one value of ``x``; none if they are not known,
     or if the metric has no lines.

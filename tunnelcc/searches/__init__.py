@@ -52,7 +52,7 @@ class Goal:
 
     @property
     def words(self) -> str:
-        """The goal in words."""
+        """Describe the goal, as ``least flow_rtt of flow 0``."""
         of = "" if self.flow is None else f" of flow {self.flow}"
         return f"{'greatest' if self.is_greatest else 'least'} {self.metric.name}{of}"
 

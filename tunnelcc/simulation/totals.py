@@ -84,7 +84,7 @@ class _Totals:
         }
 
     def of_run(self) -> dict[str, Any]:
-        """Return what has one value in the run."""
+        """Return the totals that have one value per run."""
         return self._values((), ())
 
     def of(self, *dims: str) -> list[dict[str, Any]]:

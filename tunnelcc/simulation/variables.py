@@ -36,13 +36,13 @@ class Variable:
 
     @property
     def attributes(self) -> dict[str, str]:
-        """What a Dataset tells of it."""
+        """Attributes of the variable in a Dataset: name and units."""
         units = {"units": self.units} if self.units else {}
         return {**units, "long_name": self.long_name}
 
 
 def declared(name: str) -> Variable:
-    """Return what a variable is. Raises KeyError."""
+    """Return the declaration of a variable. Raises KeyError."""
     if name in VARIABLES:
         return VARIABLES[name]
     it = core.measurements()[name]
