@@ -141,6 +141,18 @@ def test_broken_entries_are_refused(tmp_path, before, after, key, refusal):
     assert file in told
 
 
+@pytest.mark.parametrize(("name", "protocol"), [("gost-quic", "quic"), ("finalspeed", "rudp")])
+def test_carriers_with_streams_or_connections_of_their_own_take_no_mux(
+    tmp_path, name, protocol, refusal
+):
+    kcptun, own = (catalog.path_of(it).read_text() for it in ("kcptun", name))
+    mux = kcptun[kcptun.index("[mux]") : kcptun.index("[loopback.link]")]
+    file = tmp_path / "mine.toml"
+    file.write_text(f"{own}\n{mux}")
+    told = refusal({"tunnel": str(file)})
+    assert re.search(rf"mux = .*: expected no value.* carrier\.protocol is {protocol}", told)
+
+
 @pytest.mark.parametrize(
     ("layer", "parameters"),
     [

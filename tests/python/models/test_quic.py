@@ -273,17 +273,6 @@ def test_bad_entries(tmp_path, old, new, message, refusal):
     assert message in refusal({"tunnel": tunnel})
 
 
-def test_streams_take_no_mux(tmp_path):
-    kcptun, own = (catalog.path_of(name).read_text() for name in ("kcptun", "gost-quic"))
-    mux = kcptun[kcptun.index("[mux]") : kcptun.index("[loopback.link]")]
-    file = tmp_path / "mine.toml"
-    file.write_text(f"{own}\n{mux}")
-    with pytest.raises(
-        tc.ConfigError, match=r"mux = .*: expected no value.* carrier\.protocol is quic"
-    ):
-        tc.Experiment.parse({"tunnel": str(file)})
-
-
 def test_show_tells_the_layers(run):
     code, out, _ = run("show", "tunnel", "gost-quic")
     assert code == 0

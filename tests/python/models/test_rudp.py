@@ -15,7 +15,6 @@ import pytest
 
 import tunnelcc as tc
 from helpers import edited_entry
-from tunnelcc import catalog
 
 RATE = 100e6
 SEEDS = range(1, 6)
@@ -238,17 +237,6 @@ def test_a_path_too_narrow_for_its_lists():
 def test_bad_entries(tmp_path, old, new, message, refusal):
     tunnel = edited_entry(tmp_path, "finalspeed", old, new)
     assert message in refusal({"tunnel": {"name": tunnel, "rate": "20Mbps"}})
-
-
-def test_connections_of_their_own_take_no_mux(tmp_path):
-    kcptun, own = (catalog.path_of(name).read_text() for name in ("kcptun", "finalspeed"))
-    mux = kcptun[kcptun.index("[mux]") : kcptun.index("[loopback.link]")]
-    file = tmp_path / "mine.toml"
-    file.write_text(f"{own}\n{mux}")
-    with pytest.raises(
-        tc.ConfigError, match=r"mux = .*: expected no value.* carrier\.protocol is rudp"
-    ):
-        tc.Experiment.parse({"tunnel": {"name": str(file), "rate": "20Mbps"}})
 
 
 def test_show_tells_the_layers(run):
