@@ -391,6 +391,37 @@ def measure_(
     measure(experiment_of(scenario, options, (), settings), plot, output)
 
 
+@cli.command("report")
+@click.argument("path", metavar="SCENARIO|RESULTS", type=_PATH)
+@click.option("--question", default="", help="Heading of the page. [default: the title]")
+@_seeds_option
+@_jobs_option
+@_runs_option
+@_trust_option
+@_metrics_option
+@click.option(
+    "--output", "-o", type=_PATH, default="report", show_default=True, help="Directory to write to."
+)
+def report_(
+    path: Path,
+    question: str,
+    seeds: str | None,
+    jobs: int | None,
+    store: Path,
+    metrics: tuple[str, ...],
+    output: Path,
+) -> None:
+    """Write a page of results as papers have: table, figures, limits, versions, commands.
+
+    SCENARIO is a .toml file, whose sweep (or one experiment) is run; RESULTS is STORE/NAME. Beside
+    the page are the table for LaTeX and as CSV (and Parquet, with pyarrow), the figures as PDF, and
+    BibTeX of what the results stand on.
+    """
+    from tunnelcc.commands.report import report
+
+    report(path, question, seeds, jobs, store, metrics, output)
+
+
 @cli.command("fit")
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=_PATH)
 @click.option("--cc", help="Congestion control of the flows, if the files do not tell.")

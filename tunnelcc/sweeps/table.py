@@ -204,9 +204,8 @@ def _columns(data: Variables, axes: Sequence[str], metrics: Sequence[str]) -> It
         if metric in _COLUMNS:
             continue
         unit = data[metric][2]["units"]
-        factor, written = shown(unit)
+        heading, factor = shown_in(metric, unit)
         spread = _mean_and_farthest(of_runs(data[metric]))
-        heading = f"{metric} {written}".rstrip()
         yield _Column(heading, factor, _DIGITS.get(unit, 2), spread)
     yield from _completion_columns(data, metrics)
     finite = _finite(data)
@@ -220,6 +219,14 @@ def _columns(data: Variables, axes: Sequence[str], metrics: Sequence[str]) -> It
             for entry in _told_entries(data, axes):
                 shares = _mean_and_farthest(_shares_of(data, entry))
                 yield _Column(f"flows.{entry} share %", 1e2, 1, shares)
+
+
+def shown_in(name: str, units: str) -> tuple[str, float]:
+    """Return a metric's heading with its unit, and the factor from SI units."""
+    if name in _COLUMNS:
+        return _COLUMNS[name][:2]
+    factor, written = shown(units)
+    return f"{name} {written}".rstrip(), factor
 
 
 def _completion_columns(data: Variables, metrics: Sequence[str]) -> Iterator[_Column]:

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Reports of results: what a page, a table and references for a paper hold."""
+
+from __future__ import annotations
+
+import csv
+
+import pytest
+
+from tunnelcc.report import results as reports
+from tunnelcc.report.results import Cell
+
+NAN = float("nan")
+
+
+@pytest.mark.parametrize(
+    ("mean", "half", "shown"),
+    [
+        (19.1764, 0.4123, "19.18 ± 0.41"),
+        (33.4, 16.2, "33 ± 16"),
+        (0.99472, 0.00834, "0.9947 ± 0.0083"),
+        (1.234, 0.0996, "1.23 ± 0.10"),
+        (1234.5, 300.0, "1234 ± 300"),
+        (12.3456, NAN, "12.35"),
+        (12.3456, 0.0, "12.35"),
+        (NAN, NAN, "–"),
+    ],
+)
+def test_a_mean_ends_where_its_interval_does(mean, half, shown):
+    assert str(Cell(mean, half)) == shown
+
+
+def test_text_is_not_taken_for_latex():
+    assert reports.latex("50 % of a_b & c\\") == r"50 \% of a\_b \& c\textbackslash{}"
+
+
+def test_a_report_of_a_scenario_and_of_its_results(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(reports, "_MOST_FIGURES", 1)
+    (tmp_path / "it.toml").write_text(
+        'duration = "2s"\n[path]\nrate = "4Mbps"\nrtt = "20ms"\nloss = "1%"\n'
+        '[sweep]\n"tunnel.name" = ["none", "wireguard"]\n'
+    )
+    command = ("report", "it.toml", "--seeds", "3", "--question", "Is <it> 1 % slower?")
+    code, out, err = run(*command, "--metric", "utilisation", "-o", "out")
+    assert code == 0, err
+    assert "out/report.html" in out
+    page = (tmp_path / "out" / "report.html").read_text()
+    for told in ("Is &lt;it&gt; 1 % slower?", "path.loss", "limited by the", "models", "<svg"):
+        assert told in page
+    rows = list(csv.DictReader((tmp_path / "out" / "table.csv").open()))
+    assert [row["tunnel.name"] for row in rows] == ["none", "wireguard"]
+    assert 1 < float(rows[0]["goodput Mbit/s"]) < 4
+    assert 0 < float(rows[0]["goodput Mbit/s, ±"]) < 3
+    table = (tmp_path / "out" / "table.tex").read_text()
+    assert table.count(r"\\") == 3
+    assert rf"none & {rows[0]['goodput Mbit/s']}" in table
+    references = (tmp_path / "out" / "references.bib").read_text()
+    for key in ("@software{tunnelcc,", "ns3,", "@misc{cubic,", "@misc{wireguard,"):
+        assert key in references
+    assert "@misc{bbr," not in references
+    assert (tmp_path / "out" / "differences.pdf").stat().st_size > 1000
+    code, out, err = run("report", "runs/it", "-o", "again")
+    assert code == 0, err
+    assert (
+        "tunnelcc sweep again/scenario.toml --name it"
+        in (tmp_path / "again" / "report.html").read_text()
+    )
+    code, out, err = run("report", "nothing.toml")
+    assert code == 2
+    code, out, err = run("report", "it.toml", "--seeds", "2", "--metric", "goodputt")
+    assert "goodput" in err
+
+
+def test_one_experiment_without_a_sweep_has_a_report(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "one.toml").write_text('duration = "1s"\n[path]\nrate = "4Mbps"\nrtt = "20ms"\n')
+    code, _, err = run("report", "one.toml", "--seeds", "2", "-o", "out")
+    assert code == 0, err
+    rows = list(csv.reader((tmp_path / "out" / "table.csv").open()))
+    assert len(rows) == 2
+    assert rows[0][0] == "goodput Mbit/s"

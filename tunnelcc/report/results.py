@@ -1,0 +1,252 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A report of results: a page, and its table, figures and references for a paper."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tunnelcc import catalog, core
+from tunnelcc._version import __version__
+from tunnelcc.errors import ConfigError
+from tunnelcc.metrics import drift
+from tunnelcc.metrics import limits as of_limits
+from tunnelcc.metrics.confidence import mean_and_half_width
+from tunnelcc.output.files import csv_text
+from tunnelcc.plots import differences, save
+from tunnelcc.plots.standard import standard
+from tunnelcc.report import html
+from tunnelcc.schema.toml import parse_toml
+from tunnelcc.sweeps.table import of_runs, shown_in, text
+
+if TYPE_CHECKING:
+    import xarray
+    from matplotlib.figure import Figure
+
+_ALWAYS = ("goodput", "queue_delay_mean", "retransmission_ratio")
+_MOST_FIGURES = 6
+_LATEX = {
+    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",
+    "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
+    "×": r"$\times$", "±": r"$\pm$", "–": "--", "…": r"\dots{}", "−": "$-$",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A mean over seeds and half the width of its 95 % interval; NaN: unknown."""
+
+    mean: float
+    half: float
+
+    @property
+    def parts(self) -> tuple[str, str]:
+        """Both as texts. The interval has two digits, and the mean ends where it does."""
+        if not math.isfinite(self.mean):
+            return "", ""
+        if not self.half > 0:
+            return f"{self.mean:.4g}", ""
+        decimals = max(1 - math.floor(math.log10(float(f"{self.half:.1e}"))), 0)
+        return f"{self.mean:.{decimals}f}", f"{self.half:.{decimals}f}"
+
+    def __str__(self) -> str:
+        mean, half = self.parts
+        return f"{mean} ± {half}" if half else mean or "–"
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a report says. ``rows``: texts of the axes, then a Cell for each of ``headings``."""
+
+    question: str
+    axes: Sequence[str]
+    headings: Sequence[str]
+    rows: Sequence[tuple[Sequence[str], Sequence[Cell]]]
+    given: Sequence[tuple[str, str]]
+    limits: Sequence[str]
+    figures: Sequence[tuple[str, Figure]]
+    seeds: int
+    references: Sequence[tuple[str, str]]  # key, entry of BibTeX
+
+
+def make(results: xarray.Dataset, question: str = "", metrics: Sequence[str] = ()) -> Report:
+    """Return the report of a sweep's results. Raises ConfigError."""
+    goodput = results["goodput"]
+    dims = [str(it) for it in goodput.dims if it != "seed"]
+    axes = [str(key) for key, it in results.coords.items() if set(it.dims) & set(dims)]
+    names = [*_ALWAYS, *(["jain"] if results.sizes["flow"] > 1 else []), *metrics]
+    names = [it for it in dict.fromkeys(names) if np.isfinite(results[it].values).any()]
+    columns = []
+    for name in names:
+        it = results[name].transpose(*dims, "seed", ...)
+        heading, factor = shown_in(name, it.attrs["units"])
+        values = factor * of_runs(([str(dim) for dim in it.dims], it.values, {}))  # type: ignore[arg-type]
+        columns.append((heading, *mean_and_half_width(values)))
+    rows, limits = [], list[str]()
+    for point in np.ndindex(*(goodput.sizes[dim] for dim in dims)):
+        at = dict(zip(dims, point, strict=True))
+        labels = [_label(results, key, at) for key in axes]
+        rows.append((labels, [Cell(float(m[point]), float(h[point])) for _, m, h in columns]))
+        limits += _limits(results.isel(at), ", ".join(labels) or "the flows")
+    failed = int(np.isnan(goodput.values).sum())
+    return Report(
+        question or str(results.attrs.get("title", "")), axes, [it[0] for it in columns], rows,
+        list(_given(parse_toml(results.attrs["scenario"], "scenario"))),
+        [*([f"{failed} runs failed"] if failed else []), *limits],
+        _figures(results), results.sizes["seed"], _references(results),
+    )  # fmt: skip
+
+
+def _label(results: xarray.Dataset, key: str, at: dict[str, int]) -> str:
+    it = results.coords[key]
+    value = it.isel({dim: at[str(dim)] for dim in it.dims}).item()
+    return text(key, value, it.attrs.get("units", ""))
+
+
+def _limits(here: xarray.Dataset, name: str) -> Iterator[str]:
+    texts, shares, changes = (
+        here[it].transpose("seed", "flow").values
+        for it in ("flow_limited_by", "flow_limited_share", "flow_drift")
+    )
+    limit, share = of_limits.at_point(texts, shares)
+    if limit:
+        yield f"{name}: limited by the {limit} for {share:.0%} of the time"
+    if change := drift.at_point(changes, here["goodput"].values):
+        yield f"{name}: not steady, the goodput changed by up to {change:.0%} of its mean"
+
+
+def _given(table: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
+    """Yield the keys that the scenario states, with their values."""
+    for key, value in table.items():
+        if isinstance(value, dict) and key != "sweep":
+            yield from _given(value, f"{prefix}{key}.")
+        elif isinstance(value, list) and value and isinstance(value[0], dict):
+            for number, it in enumerate(value):
+                yield from _given(it, f"{prefix}{key}.{number}.")
+        elif key not in ("sweep", "title"):
+            yield f"{prefix}{key}", str(value)
+
+
+def _figures(results: xarray.Dataset) -> list[tuple[str, Figure]]:
+    found = []
+    try:
+        for name, figure in standard(results):
+            found.append((name, figure))
+            if len(found) == _MOST_FIGURES:
+                break
+        found.insert(1, ("differences", differences(results, "goodput")))
+    except ConfigError:  # nothing to draw, or nothing to compare
+        pass
+    return found
+
+
+def _references(results: xarray.Dataset) -> list[tuple[str, str]]:
+    """Return what the results stand on: the programs, the algorithms, and the tunnels."""
+    found = [
+        ("tunnelcc", _entry("software", "tunnelcc", {
+            "author": "{The tunnelcc authors}",
+            "title": "{tunnelcc: a simulator for congestion control across tunnels}",
+            "version": __version__,
+        })),
+        ("ns3", _entry("incollection", "ns3", {
+            "author": "Riley, George F. and Henderson, Thomas R.",
+            "title": "The {ns-3} Network Simulator",
+            "booktitle": "Modeling and Tools for Network Simulation",
+            "publisher": "Springer", "year": "2010", "pages": "15--34",
+            "doi": "10.1007/978-3-642-12331-3_2",
+        })),
+    ]  # fmt: skip
+    used = {str(it) for it in results["flow_cc"].values.flat}
+    for it in core.algorithms():
+        if it.name in used or core.congestion_label(it.name) in used:
+            fields = {"title": f"{{{latex(it.name)}: {latex(it.summary)}}}",
+                      "note": f"{{As simulated after {latex(it.source)}}}"}  # fmt: skip
+            found.append((it.name, _entry("misc", it.name, fields)))
+    for name in catalog.names():
+        if re.search(rf'[="]\s*"?{re.escape(name)}"', results.attrs["scenario"]):
+            entry = catalog.load(name)
+            fields = {"title": f"{{{latex(entry.summary)}}}",
+                      "note": f"{{As simulated after {latex(entry.software)}}}"}  # fmt: skip
+            found.append((name, _entry("misc", name, fields)))
+    return found
+
+
+def _entry(kind: str, key: str, fields: dict[str, str]) -> str:
+    sorted_by = {} if "author" in fields else {"key": key}
+    lines = [f"  {name} = {{{value}}}," for name, value in {**fields, **sorted_by}.items()]
+    return "\n".join([f"@{kind}{{{key},", *lines, "}"])
+
+
+def latex(words: str) -> str:
+    """Return text as LaTeX shows it."""
+    return "".join(_LATEX.get(it, it) for it in words)
+
+
+def as_latex(report: Report) -> str:
+    """Return the table for LaTeX, with the package booktabs."""
+    names = [*report.axes, *report.headings]
+    lines = [
+        rf"% {report.seeds} seeds: mean, and half the width of its 95 % confidence interval",
+        r"\begin{tabular}{" + "l" * len(report.axes) + "r" * len(report.headings) + "}",
+        r"\toprule",
+        " & ".join(map(latex, names)) + r" \\",
+        r"\midrule",
+        *(
+            " & ".join([*map(latex, labels), *(latex(str(it)) for it in cells)]) + r" \\"
+            for labels, cells in report.rows
+        ),
+        r"\bottomrule",
+        r"\end{tabular}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def as_frame(report: Report) -> Any:
+    """Return the table as a pandas DataFrame: means and half widths, rounded as they are shown."""
+    import pandas  # type: ignore[import-untyped]
+
+    columns: dict[str, list[Any]] = {
+        key: [csv_text(labels[place]) for labels, _ in report.rows]
+        for place, key in enumerate(report.axes)
+    }
+    for place, heading in enumerate(report.headings):
+        parts = [cells[place].parts for _, cells in report.rows]
+        for name, which in ((heading, 0), (f"{heading}, ±", 1)):
+            columns[name] = [float(it[which]) if it[which] else np.nan for it in parts]
+    return pandas.DataFrame(columns)
+
+
+def write(report: Report, directory: Path, versions: str, commands: Sequence[str]) -> list[Path]:
+    """Write the page, the table (CSV, LaTeX, and Parquet if pandas can), figures and BibTeX.
+
+    Return the files.
+    """
+    frame = as_frame(report)
+    texts = {
+        "table.csv": frame.to_csv(index=False), "table.tex": as_latex(report),
+        "references.bib": "\n\n".join(it for _, it in report.references) + "\n",
+        "report.html": html.render(
+            Path(__file__).with_name("results.html"), title=report.question, report=report,
+            figures=[(name.replace("-", " "), html.inline_svg(it)) for name, it in report.figures],
+            versions=versions, commands=commands,
+        ),
+    }  # fmt: skip
+    files = []
+    for name, content in texts.items():
+        html.write(directory / name, content)
+        files.append(directory / name)
+    try:
+        frame.to_parquet(directory / "table.parquet")
+        files.append(directory / "table.parquet")
+    except ImportError:  # pyarrow or fastparquet is not there
+        pass
+    for name, figure in report.figures:
+        files.append(directory / f"{name}.pdf")
+        save(figure, files[-1])
+    return files
