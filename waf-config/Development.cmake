@@ -15,12 +15,18 @@ if(CMAKE_BUILD_TYPE STREQUAL Release AND CMAKE_INTERPROCEDURAL_OPTIMIZATION_RELE
   add_models(${test_models} -O1)
 endif()
 
+# Sockets of ns-3 on the models, which the Python module does not have.
+file(GLOB socket_sources CONFIGURE_DEPENDS "${root}/models/socket/*.cc")
+add_library(tunnelcc-socket OBJECT ${socket_sources})
+target_link_libraries(tunnelcc-socket PRIVATE ${test_models})
+
 # tests/models/ROOM/*.cc: ns-3 TestSuites in one program, each a CTest test of its own. What several
 # of them use is in tests/models/support.
 file(GLOB_RECURSE test_sources CONFIGURE_DEPENDS "${root}/tests/models/*.cc")
 add_executable(tunnelcc-tests ${test_sources})
 target_include_directories(tunnelcc-tests PRIVATE "${root}/tests/models")
-target_link_libraries(tunnelcc-tests PRIVATE ${test_models} ns3::point-to-point)
+target_link_libraries(tunnelcc-tests PRIVATE ${test_models} tunnelcc-socket ns3::applications
+                                             ns3::point-to-point)
 # The models, not the tests, take the time of a run. So tests compile in two thirds of the time, under
 # the sanitizers in half.
 target_compile_options(tunnelcc-tests PRIVATE $<IF:$<CONFIG:Debug>,-O0,-O1>)
@@ -55,13 +61,18 @@ add_custom_command(
   VERBATIM)
 set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES "${suite_list}")
 
-# scratch/*.cc: a program each, run with its defaults as a test.
+# scratch/*.cc: a program each, run with its defaults as a test. It is linked with the modules of ns-3
+# whose headers "ns3/MODULE-module.h" it includes.
 file(GLOB scratch_sources CONFIGURE_DEPENDS "${root}/scratch/*.cc")
 list(FILTER scratch_sources EXCLUDE REGEX "/run-spec.cc$") # needs a file: tests/python/tools/test_scratch.py
 foreach(source IN LISTS scratch_sources)
   cmake_path(GET source STEM name)
   add_executable(scratch-${name} "${source}")
-  target_link_libraries(scratch-${name} PRIVATE ${test_models} ns3::point-to-point)
+  file(STRINGS "${source}" modules REGEX "^#include \"ns3/.*-module.h\"$")
+  list(TRANSFORM modules REPLACE "^#include \"ns3/(.*)-module.h\"$" "ns3::\\1")
+  target_link_libraries(scratch-${name} PRIVATE ${test_models} tunnelcc-socket ${modules}
+                                                ns3::point-to-point)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${source}")
   set_target_properties(scratch-${name} PROPERTIES OUTPUT_NAME "${name}"
                                                    RUNTIME_OUTPUT_DIRECTORY scratch)
   add_test(NAME scratch/${name} COMMAND scratch-${name})

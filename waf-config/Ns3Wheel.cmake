@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Imported targets ns3::core, ns3::internet, … for the libraries in the `ns3` wheel.
+# Imported targets ns3::core, ns3::internet, ns3::wifi, … for all libraries in the `ns3` wheel.
 #
 # The wheel's own package configuration and .pc files carry the paths of the machine it was built
 # on, so the libraries are taken straight from the package directory that Python would import.
@@ -28,20 +28,29 @@ if(NOT NS3_WHEEL_DIRECTORY)
 endif()
 message(STATUS "ns-3 ${NS3_WHEEL_VERSION}: ${NS3_WHEEL_DIRECTORY}")
 
-foreach(module IN ITEMS core stats network bridge traffic-control internet point-to-point)
+set(ns3_prefix "${NS3_WHEEL_DIRECTORY}/lib64/libns${NS3_WHEEL_VERSION}-")
+file(GLOB ns3_libraries "${ns3_prefix}*.so")
+set(ns3_modules "")
+foreach(library IN LISTS ns3_libraries)
+  string(REPLACE "${ns3_prefix}" "" module "${library}")
+  string(REPLACE ".so" "" module "${module}")
+  list(APPEND ns3_modules "${module}")
   add_library(ns3::${module} SHARED IMPORTED)
   set_target_properties(
     ns3::${module}
-    PROPERTIES IMPORTED_LOCATION
-               "${NS3_WHEEL_DIRECTORY}/lib64/libns${NS3_WHEEL_VERSION}-${module}.so"
+    PROPERTIES IMPORTED_LOCATION "${library}"
                INTERFACE_INCLUDE_DIRECTORIES "${NS3_WHEEL_DIRECTORY}/include"
                INTERFACE_COMPILE_DEFINITIONS "NS3_LOG_ENABLE;NS3_ASSERT_ENABLE"
-               # The libraries that these need have names mangled by the wheel's repair step.
+               # Libraries of others, such as GSL, have names mangled by the wheel's repair step.
                INTERFACE_LINK_OPTIONS "LINKER:--allow-shlib-undefined")
 endforeach()
-target_link_libraries(ns3::stats INTERFACE ns3::core)
-target_link_libraries(ns3::network INTERFACE ns3::stats ns3::core)
-target_link_libraries(ns3::bridge INTERFACE ns3::network)
-target_link_libraries(ns3::traffic-control INTERFACE ns3::network)
-target_link_libraries(ns3::internet INTERFACE ns3::bridge ns3::traffic-control ns3::network)
-target_link_libraries(ns3::point-to-point INTERFACE ns3::network)
+# Each library tells which others it needs.
+foreach(module IN LISTS ns3_modules)
+  execute_process(
+    COMMAND "${CMAKE_READELF}" --dynamic "${ns3_prefix}${module}.so"
+    OUTPUT_VARIABLE needed COMMAND_ERROR_IS_FATAL ANY)
+  string(REGEX MATCHALL "libns${NS3_WHEEL_VERSION}-[a-z0-9-]+" needed "${needed}")
+  list(TRANSFORM needed REPLACE "libns${NS3_WHEEL_VERSION}-" "ns3::")
+  list(REMOVE_ITEM needed ns3::${module}) # its own name
+  target_link_libraries(ns3::${module} INTERFACE ${needed})
+endforeach()

@@ -30,6 +30,10 @@ class EventSource
     /// Called by the event loop at the time that was asked for. \param now simulated time, ns
     virtual void Fire(int64_t now) = 0;
 
+    /// Take all its events out of the loop, so that it may be destroyed while the simulation goes
+    /// on. The cost grows with the number of pending events.
+    void Withdraw();
+
   protected:
     EventLoop& m_loop;     //!< the simulation's event loop
     const uint64_t m_rank; //!< order among events of the same time
@@ -100,6 +104,39 @@ class EventLoop final
         ++m_eventCount;
     }
 
+    /// Time of the next event, ns; INT64_MAX: none is pending.
+    int64_t NextTime()
+    {
+        return m_queue.IsEmpty() ? INT64_MAX : m_queue.FirstTime();
+    }
+
+    /// Follow another simulator's clock, until Run() or Reset(): no source may run ahead of it.
+    /// \param time of that clock, ns
+    void Follow(int64_t time)
+    {
+        m_stop = true;
+        m_now = time;
+    }
+
+    /// Run the events up to `time` ns, included, and set the clock to it, as of Follow().
+    void RunTo(int64_t time)
+    {
+        Follow(m_now);
+        while (NextTime() <= time)
+        {
+            const EventQueue::Event event = m_queue.Pop();
+            AdvanceTo(event.time);
+            event.source->Fire(event.time);
+        }
+        m_now = time;
+    }
+
+    /// Take all events of a source out.
+    void Remove(const EventSource& source)
+    {
+        m_queue.Remove(&source);
+    }
+
     /// Rank for a new source.
     uint64_t NewRank()
     {
@@ -131,6 +168,12 @@ class EventLoop final
     uint64_t m_eventCount{0};
     bool m_stop{false};
 };
+
+inline void
+EventSource::Withdraw()
+{
+    m_loop.Remove(*this);
+}
 
 } // namespace tunnelcc
 

@@ -125,6 +125,43 @@ EventQueue::Refill()
 }
 
 void
+EventQueue::Remove(const EventSource* source)
+{
+    std::erase_if(m_near, [source](const Event& event) { return event.source == source; });
+    for (int number = 0; number < WHEELS; ++number)
+    {
+        Wheel& wheel = m_wheels[number];
+        for (uint64_t left = wheel.filled; left != 0; left &= left - 1)
+        {
+            const int slot = std::countr_zero(left);
+            uint32_t* link = &wheel.firsts[slot];
+            while (*link != NONE)
+            {
+                Node& node = m_nodes[*link];
+                if (node.event.source == source)
+                {
+                    const uint32_t place = std::exchange(*link, node.next);
+                    node.next = std::exchange(m_free, place);
+                    --m_inWheels;
+                }
+                else
+                {
+                    link = &node.next;
+                }
+            }
+            if (wheel.firsts[slot] == NONE)
+            {
+                wheel.filled &= ~(uint64_t{1} << slot);
+            }
+        }
+        if (wheel.filled == 0)
+        {
+            m_filledWheels &= ~(1U << number);
+        }
+    }
+}
+
+void
 EventQueue::SortList()
 {
     std::sort(m_near.begin(), m_near.end(), [](const Event& a, const Event& b) {

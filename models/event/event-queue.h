@@ -63,6 +63,19 @@ class EventQueue
         return m_near.empty() ? IsBeforeWheels(time, rank) : Key(time, rank) < KeyOf(m_near.back());
     }
 
+    /// Time of the first event, ns. \pre there is one
+    int64_t FirstTime()
+    {
+        if (m_near.empty())
+        {
+            Refill();
+        }
+        return m_near.back().time;
+    }
+
+    /// Take out all events of a source. It looks at all that are pending.
+    void Remove(const EventSource* source);
+
     /// Take the first event. \pre there is one
     Event Pop()
     {

@@ -87,6 +87,17 @@ AckPolicy::OnInOrder(int64_t now)
 }
 
 void
+AckPolicy::Withdraw()
+{
+    m_delayTimer.Withdraw();
+    m_compressionTimer.Withdraw();
+    if (m_merge)
+    {
+        m_merge->timer.Withdraw();
+    }
+}
+
+void
 AckPolicy::AckQuickly(uint32_t acks)
 {
     // Linux tcp_enter_quickack_mode()

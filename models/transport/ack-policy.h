@@ -152,6 +152,9 @@ class AckPolicy
         return m_answers >= m_pingPongAnswers;
     }
 
+    /// As TcpEndpoint::Withdraw().
+    void Withdraw();
+
   private:
     struct Merge;
 

@@ -147,6 +147,15 @@ class alignas(64) TcpEndpoint final : public ByteStream,
 
     void Receive(int64_t now, const Packet& packet, const PacketExtras* extras) override;
 
+    /// Take all timers out of the event loop, so that the endpoint may be destroyed before the
+    /// simulation ends.
+    void Withdraw()
+    {
+        m_sender.Withdraw();
+        m_acks.Withdraw();
+        m_handshake.Withdraw();
+    }
+
   private:
     /// What a segment that arrived requires of the next ACK.
     struct Arrival

@@ -132,6 +132,12 @@ class SendBuffer
         return Unblock(Queued() < m_capacity);
     }
 
+    /// Bytes that may be written before the limit is reached.
+    uint64_t Room() const
+    {
+        return m_capacity - std::min(m_capacity, Queued());
+    }
+
     /// Bytes written and not acknowledged.
     uint64_t Queued() const
     {

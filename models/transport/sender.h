@@ -174,6 +174,13 @@ class Sender
         return m_limits;
     }
 
+    /// As TcpEndpoint::Withdraw().
+    void Withdraw()
+    {
+        m_timer.Withdraw();
+        m_pacingTimer.Withdraw();
+    }
+
     /// FIN was acknowledged.
     bool IsFinished() const
     {

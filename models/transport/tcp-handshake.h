@@ -79,6 +79,12 @@ class TcpHandshake
         return m_failedTime;
     }
 
+    /// As TcpEndpoint::Withdraw().
+    void Withdraw()
+    {
+        m_timer.Withdraw();
+    }
+
   private:
     void Send(int64_t now);
     uint32_t LinearTimeouts() const;

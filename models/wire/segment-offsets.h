@@ -4,8 +4,10 @@
 #ifndef TUNNELCC_SEGMENT_OFFSETS_H
 #define TUNNELCC_SEGMENT_OFFSETS_H
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
+#include <optional>
 
 namespace tunnelcc
 {
@@ -40,6 +42,24 @@ class SegmentOffsets
         return index < 0                                       ? m_offsets.front()
                : static_cast<size_t>(index) < m_offsets.size() ? m_offsets[index]
                                                                : m_offsets.back();
+    }
+
+    /// Number of the segment that begins at `offset`, or of the next one to be sent; none: no known
+    /// segment begins there.
+    std::optional<uint32_t> At(uint64_t offset) const
+    {
+        const auto found = std::lower_bound(m_offsets.begin(), m_offsets.end(), offset);
+        if (found == m_offsets.end() || *found != offset)
+        {
+            return std::nullopt;
+        }
+        return m_first + static_cast<uint32_t>(found - m_offsets.begin());
+    }
+
+    /// Offset behind all that was sent.
+    uint64_t End() const
+    {
+        return m_offsets.back();
     }
 
   private:

@@ -15,6 +15,7 @@
 #include <limits>
 #include <random>
 #include <set>
+#include <tuple>
 #include <utility>
 
 namespace
@@ -104,6 +105,64 @@ class EventQueueTest : public ns3::TestCase
     int64_t m_now{0};
 };
 
+/// A source with a number.
+class NumberedSource final : public EventSource
+{
+  public:
+    void Fire(int64_t) override
+    {
+    }
+};
+
+class RemovalTest : public SimulationTestCase
+{
+  public:
+    RemovalTest()
+        : SimulationTestCase("The events of one source leave the queue, and no other does")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        constexpr uint64_t AHEAD[] = {300, 200'000, 20'000'000, 1'000'000'000'000};
+        std::mt19937 random(7);
+        for (int count : {5, 50, 500})
+        {
+            NumberedSource sources[4];
+            EventQueue queue;
+            std::set<std::tuple<int64_t, uint64_t, EventSource*>> expected;
+            int64_t now = 0;
+            for (int i = 0; i < count; ++i)
+            {
+                EventSource* source = &sources[random() % 4];
+                const auto time = now + static_cast<int64_t>(random() % AHEAD[random() % 4]);
+                queue.Insert(time, static_cast<uint64_t>(i), source);
+                expected.emplace(time, i, source);
+                if (i % 10 == 9)
+                {
+                    NS_TEST_ASSERT_MSG_EQ(queue.FirstTime(),
+                                          std::get<0>(*expected.begin()),
+                                          "first");
+                    now = queue.Pop().time;
+                    expected.erase(expected.begin());
+                }
+            }
+            queue.Remove(&sources[2]);
+            std::erase_if(expected, [&](const auto& it) { return std::get<2>(it) == &sources[2]; });
+            for (const auto& [time, rank, source] : expected)
+            {
+                NS_TEST_ASSERT_MSG_EQ(queue.IsEmpty(), false, "as many");
+                NS_TEST_ASSERT_MSG_EQ(queue.FirstTime(), time, "time");
+                const EventQueue::Event event = queue.Pop();
+                NS_TEST_ASSERT_MSG_EQ(event.rank, rank, "rank");
+                NS_TEST_ASSERT_MSG_EQ(event.source, source, "source");
+            }
+            NS_TEST_EXPECT_MSG_EQ(queue.IsEmpty(), true, "no more");
+        }
+    }
+};
+
 class FifoTest : public SimulationTestCase
 {
   public:
@@ -147,6 +206,7 @@ class EventQueueTestSuite : public ns3::TestSuite
         : ns3::TestSuite("tunnelcc-event-queue", Type::UNIT)
     {
         AddTestCase(new EventQueueTest, Duration::QUICK);
+        AddTestCase(new RemovalTest, Duration::QUICK);
         AddTestCase(new FifoTest, Duration::QUICK);
     }
 };
