@@ -294,21 +294,7 @@ def run(
     help="Save the bar chart (.png, .svg or .pdf).",
 )
 @click.option("--output", "-o", type=_PATH, help="Save the results (.nc or .csv).")
-def compare(
-    scenario: Path | None,
-    settings: tuple[str, ...],
-    seeds: str | None,
-    jobs: int | None,
-    store: Path,
-    name: str | None,
-    metric: str,
-    plot: Path,
-    output: Path | None,
-    to: str | None,
-    precision: str | None,
-    most_seeds: int,
-    **options: str | None,
-) -> None:
+def compare(scenario: Path | None, settings: tuple[str, ...], **options: Any) -> None:
     """Compare tunnels or congestion controls.
 
     Give --tunnel, --cc or --carrier-cc several values (a,b,c), and other options, too, if you like.
@@ -318,11 +304,7 @@ def compare(
     """
     from tunnelcc.commands.compare import compare as run_all
 
-    if not run_all(
-        scenario, options, settings,
-        seeds=seeds, jobs=jobs, store=store, name=name, metric=metric, plot=plot, output=output,
-        to=to, precision=precision, most_seeds=most_seeds,
-    ):  # fmt: skip
+    if not run_all(scenario, settings, **options):
         sys.exit(1)
 
 
@@ -432,14 +414,7 @@ def report_(
 @_jobs_option
 @_runs_option
 @click.option("--output", "-o", type=_PATH, help="Write the path and flows as a scenario (.toml).")
-def fit_(
-    files: tuple[Path, ...],
-    cc: str | None,
-    runs: int,
-    jobs: int | None,
-    store: Path,
-    output: Path | None,
-) -> None:
+def fit_(files: tuple[Path, ...], **options: Any) -> None:
     """Find the path of a measurement: rate, RTT, buffer, loss, windows, and what limited the flow.
 
     FILES are of one measurement: iperf3 JSON, a log of `ss -ti`, a capture at the sender, a flent
@@ -448,7 +423,7 @@ def fit_(
     """
     from tunnelcc.commands.fit import fit
 
-    fit(files, cc, runs, jobs, store, output)
+    fit(files, **options)
 
 
 @cli.command()
@@ -470,19 +445,7 @@ def fit_(
 @_runs_option
 @click.option("--plot", type=_PATH, help="Save a figure (.png, .svg or .pdf).")
 @click.option("--html", type=_PATH, help="Save a page with table, figure and configuration.")
-def advise(
-    scenario: Path | None,
-    settings: tuple[str, ...],
-    goal: str,
-    tunnels: str | None,
-    congestion: str | None,
-    seeds: str | None,
-    jobs: int | None,
-    store: Path,
-    plot: Path | None,
-    html: Path | None,
-    **options: str | None,
-) -> None:
+def advise(scenario: Path | None, settings: tuple[str, ...], **options: Any) -> None:
     """Rank tunnels and congestion controls for a use of a path.
 
     PATH.toml is a scenario, such as `tunnelcc fit` writes. The command simulates all candidates on
@@ -492,9 +455,7 @@ def advise(
     """
     from tunnelcc.commands.advise import advise as run_all
 
-    if not run_all(
-        scenario, options, settings, goal, tunnels, congestion, seeds, jobs, store, plot, html
-    ):
+    if not run_all(scenario, settings, **options):
         sys.exit(1)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -35,8 +34,8 @@ _NOTE = (
 
 def advise(
     file: Path | None,
-    options: Mapping[str, str | None],
     settings: tuple[str, ...],
+    *,
     goal: str,
     tunnels: str | None,
     congestion: str | None,
@@ -45,6 +44,7 @@ def advise(
     store: Path,
     plot: Path | None,
     html: Path | None,
+    **options: str | None,
 ) -> bool:
     """Print the ranking. Return whether every run succeeded."""
     if plot is not None:

@@ -23,7 +23,6 @@ from tunnelcc.sweeps import Sweep, export
 
 def compare(
     file: Path | None,
-    options: Mapping[str, str | None],
     settings: Sequence[str],
     *,
     seeds: str | None,
@@ -36,6 +35,7 @@ def compare(
     to: str | None,
     precision: str | None,
     most_seeds: int,
+    **options: str | None,
 ) -> bool:
     """Run all combinations, print tables, save figures. Return whether every run succeeded."""
     check_file(plot, "--plot")

@@ -26,7 +26,8 @@ _NAMES = {
 
 def fit(
     paths: Sequence[Path],
-    congestion: str | None,
+    *,
+    cc: str | None,
     runs: int,
     jobs: int | None,
     store: Path,
@@ -37,7 +38,7 @@ def fit(
         outputs.check_file("--output", output)
     measured = fits.read_all(paths)
     with interruptible():
-        found = fits.fit(measured, congestion, runs=runs, store=store, jobs=jobs)
+        found = fits.fit(measured, cc, runs=runs, store=store, jobs=jobs)
     print_fit(found)
     if output is not None:
         output.write_text(write_toml(found.table))
