@@ -31,7 +31,7 @@
 namespace tunnelcc
 {
 
-/// An ns-3 congestion control as one of ours.
+/// Runs a congestion control of ns-3 as one of ours.
 class Ns3Adapter : public CongestionControl
 {
   public:
@@ -54,7 +54,8 @@ class Ns3Adapter : public CongestionControl
   private:
     void ImportWindow(const SenderState& state);
     void ImportPath(const SenderState& state);
-    /// Count as sent what the window allowed before the ACK. \param acked segments by it
+    /// Count as sent what the window allowed before the ACK.
+    /// \param acked segments that the ACK acknowledged
     void ImportUnsent(const SenderState& state, uint32_t acked);
     void Export(SenderState& state);
     void ExportSsThresh(SenderState& state);

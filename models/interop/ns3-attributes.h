@@ -26,13 +26,13 @@ namespace tunnelcc
 /// Whether the name is a TypeId that derives from ns3::TcpCongestionOps and can be made.
 bool HasNs3CongestionOps(std::string_view name);
 
-/// All such TypeIds, in alphabetical order.
+/// TypeIds of all congestion controls of ns-3 that can be made, in alphabetical order.
 std::vector<std::string> ListNs3CongestionOps();
 
-/// Whether it is ns-3's DCTCP or derives from it: no other of ns-3's asks for marks.
+/// Whether the TypeId is ns-3's DCTCP or derives from it. No other of ns-3's asks for ECN marks.
 bool Ns3NeedsEcn(std::string_view typeId);
 
-/// Those attributes of such a TypeId; none for other names.
+/// Attributes of a congestion control of ns-3 that are parameters here; none for other names.
 std::vector<CongestionParameterInfo> DescribeNs3Attributes(std::string_view typeId);
 
 /**

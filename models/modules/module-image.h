@@ -35,10 +35,10 @@ class ModuleImage
         return m_name;
     }
 
-    /// What the file exports under a name; null: nothing.
+    /// Address of a symbol that the file exports; null if there is none.
     void* Find(const char* symbol) const;
 
-    /// Call something of the file. \throws ModuleError when that fails
+    /// Call a function of the file. \throws ModuleError when that fails
     template <typename F>
     void Call(F&& function)
     {
@@ -57,7 +57,8 @@ class ModuleImage
         }
     }
 
-    /// As Call(), where nothing may be thrown: whether it returned.
+    /// As Call(), but throws nothing.
+    /// \returns whether the function returned
     template <typename F>
     bool TryCall(F&& function) noexcept
     {

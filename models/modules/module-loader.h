@@ -18,14 +18,14 @@
 /**
  * \file
  * Congestion controls that come as files: modules of Linux, and classes of users (tunnelcc.h).
- * Somebody else (the Python package) compiles them into a folder, under the hash of what they were
- * compiled from.
+ * The Python package compiles them into a folder. A compiled file is named after the hash of its
+ * sources.
  */
 
 namespace tunnelcc
 {
 
-/// What a compiled file holds.
+/// The algorithm in a compiled file.
 struct ModuleInfo
 {
     std::string name;     //!< as the file names the algorithm
@@ -33,13 +33,13 @@ struct ModuleInfo
     std::vector<CongestionParameterInfo> parameters;
 };
 
-/// Say where compiled files are, for all that follows in this process.
+/// Set the folder of compiled files, for the whole process.
 void SetModuleFolder(const std::string& folder);
 
-/// Makes an algorithm that is no file, for a connection.
+/// Makes an algorithm that is not in a file, for a connection.
 using OwnMaker = std::function<std::unique_ptr<tc::CongestionControl>()>;
 
-/// Algorithms by hash, in place of files, while this object is there: one at a time.
+/// While it exists, algorithms are found here by their hash, and not in files. Only one may exist.
 class OwnMakers
 {
   public:
@@ -51,7 +51,7 @@ class OwnMakers
 };
 
 /**
- * Load a file, and say what it holds.
+ * Load a file and describe the algorithm in it.
  *
  * \param name of the algorithm, for messages
  * \param code its hash
