@@ -432,11 +432,12 @@ def fit_(files: tuple[Path, ...], **options: Any) -> None:
 @click.option("--rtt", help="Base round-trip time without queueing, such as 100ms.")
 @click.option("--loss", help="Random loss in the direction of the data, such as 1%.")
 @click.option("--buffer", help="Buffer at the bottleneck, such as 1bdp, 200p, 64KiB or 50ms.")
+@click.option("--duration", help="Simulated time of each run. [default: the scenario's, or 12s]")
 @_set_option
 @click.option(
     "--goal", default="bulk", show_default=True,
-    help="bulk: one long transfer; short: pages of 500 kB; call: a call beside a transfer; fair: "
-        "what a neighbour is left.",
+    help="bulk: one long transfer; short: pages of 500 kB; call: a call beside a transfer; mix: "
+        "all three; fair: what a neighbour is left.",
 )  # fmt: skip
 @click.option("--tunnels", metavar="NAME,…", help="Tunnels to compare; none: without a tunnel.")
 @click.option("--cc", "congestion", metavar="NAME,…", help="Congestion controls to compare.")

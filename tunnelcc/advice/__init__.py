@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tunnelcc import catalog
-from tunnelcc.advice.goals import CONGESTION_CONTROLS, GOALS, TUNNELS, Goal
+from tunnelcc.advice.goals import CONGESTION_CONTROLS, GOALS, MIX, TUNNELS, Goal, with_mix
 from tunnelcc.config import Experiment
 from tunnelcc.config import scenario as scenarios
 from tunnelcc.errors import ConfigError, Problem, unknown_name
@@ -165,6 +165,8 @@ def advise(
     beside = {**base, "flows": list(GOALS["fair"].flows)}
     neighbour, _ = _swept(beside, with_plain, seeds, store, jobs, progress)
     path = Experiment.parse(scenarios.apply(base, {}))
+    if found.metric == MIX:
+        results = with_mix(results, path.path.rate or 0, path.path.rtt, path.duration)
     conditions = ", ".join([
         f"{format_rate(path.path.rate or 0)} × {format_time(path.path.rtt)}",
         *([f"loss {100 * path.path.loss:g} %"] if path.path.loss else []),

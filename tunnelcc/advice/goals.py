@@ -5,7 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import xarray
 
 
 @dataclass(frozen=True)
@@ -26,17 +31,28 @@ class Goal:
     flow: int | None = None
 
 
+#: The metric of a mix, which is computed from those of its parts.
+MIX = "mix"
+_CALL = {"rate": "64kbps", "write_size": "160B"}
+_PAGE = 500_000  # bytes
+_PAGES = {"bytes": f"{_PAGE}B", "count": 16, "interarrival": "500ms", "start": "1s"}
+
 GOALS = {
     "bulk": Goal("one long transfer", "goodput", True, 1e-6, "Mbit/s", ({},)),
     "short": Goal(
         "pages of 500 kB, one each 500 ms in the mean: time until a page is there",
         "flow_completion_time", False, 1.0, "s",
-        ({"bytes": "500kB", "count": 16, "interarrival": "500ms", "start": "1s"},),
+        (_PAGES,),
     ),
     "call": Goal(
         "a call (160 bytes each 20 ms) beside a long transfer: 99th percentile of latency",
         "flow_message_latency_p99", False, 1e3, "ms",
-        ({"rate": "64kbps", "write_size": "160B"}, {}), flow=0,
+        (_CALL, {}), flow=0,
+    ),
+    "mix": Goal(
+        "a long transfer, pages and a call together: how near each is to what the idle path gives, "
+        "as their geometric mean",
+        MIX, True, 1e2, "%", (_CALL, {}, _PAGES),
     ),
     "fair": Goal(
         "a long transfer beside a neighbour's CUBIC flow without a tunnel: the neighbour's goodput",
@@ -51,3 +67,28 @@ TUNNELS = (
     "gost-quic", "hysteria2", "kcptun", "ssh-forward",
 )  # fmt: skip
 CONGESTION_CONTROLS = ("cubic", "bbr")
+
+
+def with_mix(results: xarray.Dataset, rate: float, rtt: float, duration: float) -> xarray.Dataset:
+    """Return results of the goal ``mix`` with its metric: 1 is what each part has alone.
+
+    The transfer's part of ``rate`` (bit/s, where the results have no other); the time that a page
+    takes on the idle path, 2 RTT and its bytes at that rate, to the mean that it takes; and half of
+    ``rtt`` (s) to the call's 99th percentile of latency. A page that is not there at the end takes
+    until then.
+    """
+    rate = results.coords.get("path.rate", rate)
+    rtt = results.coords.get("path.rtt", rtt)
+    pages = results.isel(flow=slice(2, None))
+    times = pages["flow_completion_time"].fillna(duration - pages["flow_start"]).mean("flow")
+    latency = results["flow_message_latency_p99"].isel(flow=0)
+    parts = (
+        results["flow_goodput"].isel(flow=1) / rate,
+        (2 * rtt + 8 * _PAGE / rate) / times,
+        rtt / 2 / latency,
+    )
+    product = parts[0] * parts[1] * parts[2]
+    attributes = {"units": "1", "long_name": "nearness of a mix to the idle path"}
+    value = (product ** (1 / 3)).transpose(*results["goodput"].dims).assign_attrs(attributes)
+    found: xarray.Dataset = results.assign({MIX: value.where(np.isfinite(results["goodput"]))})
+    return found

@@ -144,6 +144,7 @@ constexpr int SYN = 2; //!< the flag
 
 std::atomic<bool> g_isOver{false};
 bool g_isContained{false};
+bool g_isRoot{true};
 int64_t g_begin{0}; //!< ns
 
 struct FlowOptions
@@ -715,7 +716,8 @@ Contain(pid_t parent)
     g_isContained = true;
     const uid_t uid = geteuid();
     const gid_t gid = getegid();
-    if (uid != 0)
+    g_isRoot = uid == 0;
+    if (!g_isRoot)
     {
         if (unshare(CLONE_NEWUSER) < 0)
         {
@@ -761,6 +763,17 @@ Contain(pid_t parent)
     }
 }
 
+/// Keep the program's memory from being written to disk.
+void
+LockMemory()
+{
+    // Users may lock so little that no thread would get its stack.
+    if (g_isRoot)
+    {
+        mlockall(MCL_CURRENT | MCL_FUTURE);
+    }
+}
+
 /// Set the maximum of a tcp_rmem or tcp_wmem.
 void
 SetMaximum(const std::string& path, double mib)
@@ -799,7 +812,7 @@ OpenTun(const std::string& address, const std::string& peer, const Options& opti
     strcpy(request.ifr_name, "tun0");
     if (fd < 0 || ioctl(fd, TUNSETIFF, &request) < 0)
     {
-        Die("tun");
+        Die("/dev/net/tun");
     }
     Run("ip addr add " + address + " peer " + peer + " dev tun0");
     Run("ip link set tun0 mtu 1500 txqueuelen 100000 up");
@@ -1582,7 +1595,7 @@ RunCommands(const Options& options)
     const pid_t receiver = Start(options.receiver);
     const int a = OpenTun("10.9.0.1", "10.9.0.2", options);
     const pid_t sender = Start(options.sender);
-    mlockall(MCL_CURRENT | MCL_FUTURE);
+    LockMemory();
 
     g_begin = Now();
     Direction data(a, b, true, options);
@@ -1638,7 +1651,7 @@ main(int argc, char** argv)
         flow->OpenSender();
     }
     const pid_t client = options.HasTunnel() ? Start(options.client, PROGRAM_PRIORITY) : 0;
-    mlockall(MCL_CURRENT | MCL_FUTURE);
+    LockMemory();
 
     g_begin = Now() + static_cast<int64_t>(options.lead * SECOND);
     options.window.begin = options.HasTunnel() ? g_begin : 0;

@@ -9,11 +9,13 @@ from collections import defaultdict
 
 import numpy as np
 import pytest
+import xarray as xr
 
 import tunnelcc as tc
 from helpers import ROOT
 from tunnelcc import advice, catalog
 from tunnelcc.advice import GOALS, TUNNELS, advise, configuration
+from tunnelcc.advice.goals import with_mix
 from tunnelcc.commands.advise import difference_text
 from tunnelcc.metrics.paired import difference
 
@@ -63,7 +65,7 @@ def test_the_configuration_is_that_of_the_best(bulk):
 @pytest.mark.parametrize(
     "goal",
     [pytest.param("fair", marks=pytest.mark.slow), pytest.param("short", marks=pytest.mark.slow),
-     pytest.param("call", marks=pytest.mark.slow)],
+     pytest.param("call", marks=pytest.mark.slow), pytest.param("mix", marks=pytest.mark.slow)],
 )  # fmt: skip
 def test_every_goal_ranks_by_its_metric(goal, tmp_path):
     found = advise(
@@ -82,9 +84,11 @@ def test_the_command_prints_a_ranking_and_saves_a_page(run, tmp_path, monkeypatc
         'duration = "2s"\n[path]\nrate = "4Mbps"\nrtt = "20ms"\nloss = "1%"\n'
     )
     command = ("advise", "path.toml", "--tunnels", "none,wireguard", "--cc", "bbr", "--seeds", "2")
-    code, out, err = run(*command, "--html", "page.html", "--plot", "figure.png")
+    code, out, err = run(
+        *command, "--duration", "3s", "--html", "page.html", "--plot", "figure.png"
+    )
     assert code == 0, err
-    assert out.startswith("4Mbps × 20ms, loss 1 %, buffer 1bdp, 2s\none long transfer")
+    assert out.startswith("4Mbps × 20ms, loss 1 %, buffer 1bdp, 3s\none long transfer")
     assert "path.rtt 40ms" in out
     assert "stands for" in out
     page = (tmp_path / "page.html").read_text()
@@ -142,6 +146,20 @@ def test_the_ranking_is_that_of_real_programs(tmp_path):
     print(f"{agree} of {all_pairs} pairs")
     assert all_pairs >= 40
     assert agree >= 0.95 * all_pairs
+
+
+def test_a_mix_is_how_near_its_parts_are_to_the_idle_path():
+    """Half of the rate, a page in four times its 80 + 400 ms, and a latency of 40 ms, not 20."""
+    flows = {"flow_goodput": [0, 5e6, 0, 0], "flow_start": [0, 0, 1, 9],
+             "flow_completion_time": [np.nan, np.nan, 2.84, np.nan],
+             "flow_message_latency_p99": [0.04, np.nan, np.nan, np.nan]}  # fmt: skip
+    results = xr.Dataset(
+        {name: (("seed", "flow"), [values]) for name, values in flows.items()}
+        | {"goodput": (("seed",), [5e6])}
+    )
+    found = with_mix(results, 10e6, 0.04, 10.0)["mix"]
+    # The second page is not there after its 1 s: 1.92 s in the mean.
+    assert found.values == pytest.approx((0.5 * 0.48 / 1.92 * 0.5) ** (1 / 3))
 
 
 def test_a_difference_to_what_may_be_zero_has_the_unit_of_the_goal():
