@@ -45,7 +45,7 @@ namespace tunnelcc
 namespace
 {
 
-constexpr int64_t RATE = 10'000'000;       // bit/s
+constexpr int64_t RATE = 20'000'000;       // bit/s
 constexpr int64_t RTT = 40 * MS;           // without queues
 constexpr uint64_t BUFFER = RATE / 8 / 25; // bytes, one bandwidth-delay product
 constexpr uint32_t PPP = 2;                // bytes of framing on ns-3's point-to-point links
@@ -54,7 +54,7 @@ constexpr uint32_t LOSS_PERIOD = 500;      // packets
 constexpr int64_t TARGET = 5 * MS;         // of CoDel
 /// Of a full segment, ns: so much earlier it leaves ns-3's queue disc, for the device's queue.
 constexpr int64_t SERIALIZATION = (1500 + PPP) * 8 * SECOND / RATE;
-constexpr int64_t DURATION = 8 * SECOND;
+constexpr int64_t DURATION = 10 * SECOND;
 constexpr int64_t SAMPLE = 20 * MS;
 
 /// What disturbs the flow.
