@@ -186,6 +186,10 @@ PYTHONS = 3.10 3.11 3.12 3.13
 wheels: $(BIN)/python ## Build the wheels of all supported versions of Python in dist/ (PYTHONS)
 	@$(BIN)/python waf-config/wheels.py build $(PYTHONS)
 
+.PHONY: wheel
+wheel: setup ## Build the wheel for the Python of the virtual environment, of what is compiled
+	@$(BIN)/python waf-config/wheels.py here
+
 .PHONY: try-wheels
 try-wheels: $(BIN)/python ## Install each wheel in an empty environment, and run it (PYTHONS)
 	@$(BIN)/python waf-config/wheels.py try $(PYTHONS)

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Build wheels in dist/ and try them: ``wheels.py build|try 3.10 3.12``.
+"""Build wheels in dist/ and try them: ``wheels.py build|try 3.10 3.12``, or ``wheels.py here``.
 
-One wheel serves Python 3.12 and all later versions. A wheel holds the ns-3 libraries that it needs,
-and its name says which glibc it needs (auditwheel finds that out).
+``here`` builds the one for this Python, of what `make setup` has compiled. One wheel serves Python
+3.12 and all later versions. A wheel holds the ns-3 libraries that it needs, and its name says which
+glibc it needs (auditwheel finds that out).
 """
 
 import os
@@ -34,6 +35,11 @@ for tunnel in (None, "gost-relay-ws", "gost-relay-wss"):
 def main(arguments: "list[str]") -> None:
     """Run one command for all versions."""
     command, versions = arguments[0], arguments[1:]
+    if arguments == ["here"]:
+        python = Path(sys.executable)
+        run(*pip(python), "install", "auditwheel")
+        pack(python, ROOT / "build/release", "build.targets=_core")
+        return
     if command not in ("build", "try") or not set(versions) <= set(VERSIONS):
         raise SystemExit(__doc__)
     if command == "build":
@@ -47,21 +53,23 @@ def main(arguments: "list[str]") -> None:
 def build(version: str) -> None:
     """Put the wheel for one version of Python into dist/."""
     python = environment(version, WORK / f"venv-{version}")
-    pip = [python, "-m", "pip", "--disable-pip-version-check", "--quiet"]
     listed = output(python, ROOT / "waf-config/requirements.py", "build").split("\n")
-    run(*pip, "install", *listed, "auditwheel")
-    run(*pip, "install", "--no-deps", "ns3==3.44.post0")
+    run(*pip(python), "install", *listed, "auditwheel")
+    run(*pip(python), "install", "--no-deps", "ns3==3.44.post0")
+    pack(python, WORK / f"build-{version}")
 
-    built = WORK / f"wheel-{version}"
-    shutil.rmtree(built, ignore_errors=True)
+
+def pack(python: Path, folder: Path, *settings: str) -> None:
+    """Compile in a folder, with an environment that has all tools; put the wheel into dist/."""
     tools = {**os.environ, "PATH": f"{python.parent}:{os.environ['PATH']}"}
-    folder = f"build-dir={WORK / f'build-{version}'}"
-    run(*pip, "wheel", "--no-deps", "--no-build-isolation", "--config-settings", folder,
-        "--wheel-dir", built, ROOT, env=tools)  # fmt: skip
-    (wheel,) = built.glob("*.whl")
-    for old in DIST.glob("-".join(wheel.name.split("-")[:4]) + "-*.whl"):
-        old.unlink()
-    run(python, "-m", "auditwheel", "repair", "--wheel-dir", DIST, wheel, env=tools)
+    options = [f"--config-settings={it}" for it in (f"build-dir={folder}", *settings)]
+    with tempfile.TemporaryDirectory() as built:
+        run(*pip(python), "wheel", "--no-deps", "--no-build-isolation", *options,
+            "--wheel-dir", built, ROOT, env=tools)  # fmt: skip
+        (wheel,) = Path(built).glob("*.whl")
+        for old in DIST.glob("-".join(wheel.name.split("-")[:4]) + "-*.whl"):
+            old.unlink()
+        run(python, "-m", "auditwheel", "repair", "--wheel-dir", DIST, wheel, env=tools)
 
 
 def try_out(version: str) -> None:
@@ -73,12 +81,11 @@ def try_out(version: str) -> None:
     began = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         python = environment(version, Path(folder, "venv"))
-        pip = [python, "-m", "pip", "--disable-pip-version-check", "--quiet"]
         nobody = {
             "PATH": f"{python.parent}:/usr/bin:/bin", "HOME": folder, "CC": "false", "CXX": "false",
             **{name: os.environ[name] for name in os.environ if name.startswith("PIP_")},
         }  # fmt: skip
-        run(*pip, "install", "--only-binary", ":all:", wheels[0], env=nobody, cwd=folder)
+        run(*pip(python), "install", "--only-binary", ":all:", wheels[0], env=nobody, cwd=folder)
         installed = time.monotonic()
         used = run(python, "-c", FIRST_USE, env=nobody, cwd=folder, stdout=subprocess.PIPE)
         ended = time.monotonic()
@@ -92,6 +99,11 @@ def try_out(version: str) -> None:
         f"in {installed - began:.0f} s, first use {ended - installed:.0f} s, "
         f"environment {size / 1e6:.0f} MB"
     )
+
+
+def pip(python: Path) -> "list[object]":
+    """Return the command pip of an environment."""
+    return [python, "-m", "pip", "--disable-pip-version-check", "--quiet"]
 
 
 def wheel_version(version: str) -> str:
