@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Parts of entries: text, sizes, and numbers with their source."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Annotated
 

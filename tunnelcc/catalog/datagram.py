@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Tunnels that send each packet in a datagram."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, ClassVar
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Properties of all entries."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -115,7 +113,7 @@ class Entry(Model):
     ) -> None:
         """Raise ConfigError if the tunnel cannot carry a packet of ``size`` IP bytes."""
 
-    def stream_layers(self, is_up: bool) -> StreamLayers:
+    def stream_layers(self, is_up: bool) -> "StreamLayers":
         """Return the layers around what the carriers send to the server, or to the client."""
         return ()
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """KCP of kcp-go: a carrier over UDP that repairs loss itself."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Annotated, Any
 
@@ -74,7 +72,7 @@ class Kcp(Model):
     modes: dict[str, SessionMode]
 
     @model_validator(mode="after")
-    def _check(self) -> Kcp:
+    def _check(self) -> "Kcp":
         if self.mode not in self.modes:
             raise ConfigError(Problem("mode", self.mode, "one of " + ", ".join(self.modes)))
         if self.fec is not None:

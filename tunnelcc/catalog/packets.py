@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Properties of tunnels that carry packets, as datagrams or in a stream."""
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -67,7 +65,7 @@ class MssClamp(Cited):
     ipv6: Annotated[bool, SWITCH] = True  # SYNs inside IPv6, too
 
     @model_validator(mode="after")
-    def _one(self) -> MssClamp:
+    def _one(self) -> "MssClamp":
         if (self.mss is not None) + (self.fit is not None) + self.fits_path != 1:
             raise ConfigError(Problem("mss", self.mss, "one of mss, fit and fits_path"))
         return self
@@ -138,7 +136,7 @@ class PacketEntry(Entry):
     modes: dict[str, Mode]
 
     @model_validator(mode="after")
-    def _check(self) -> PacketEntry:
+    def _check(self) -> "PacketEntry":
         self.layers(self.mode)
         problems = [
             problem.below(f"modes.{name}.layers")

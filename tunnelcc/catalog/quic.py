@@ -4,8 +4,6 @@
 ``transports/*.toml`` has what programs do with their defaults.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, NamedTuple
@@ -167,7 +165,7 @@ class Quic(Model):
         return read_toml(_TRANSPORTS / f"{name}.toml") | given
 
     @model_validator(mode="after")
-    def _check(self) -> Quic:
+    def _check(self) -> "Quic":
         if not self.handshake or not self.handshake[0].server:
             expected = "a first turn that the server answers"
             raise ConfigError(Problem("handshake", MISSING, expected))

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Tunnels that terminate TCP on both hosts and carry its bytes on their own connection."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar
 
@@ -80,7 +78,7 @@ class Windows(Cited):
     credits_first_read: Annotated[bool, SWITCH] = False  # and what a stream's reader takes first
 
     @model_validator(mode="after")
-    def _check(self) -> Windows:
+    def _check(self) -> "Windows":
         if self.session_window and not self.stream_window:
             expected = "no value without stream_window, because credit goes to both"
             raise ConfigError(Problem("session_window", self.session_window, expected))
@@ -156,7 +154,7 @@ class Cost(Cited):
     server: Costs
 
     @model_validator(mode="after")
-    def _check(self) -> Cost:
+    def _check(self) -> "Cost":
         ordered = sorted(set(self.streams))
         if not ordered or list(self.streams) != ordered:
             raise ConfigError(Problem("streams", self.streams, "rising numbers of streams"))
@@ -215,7 +213,7 @@ class RelayEntry(Entry):
     cpu: Cpu
 
     @model_validator(mode="after")
-    def _has_its_protocol(self) -> RelayEntry:
+    def _has_its_protocol(self) -> "RelayEntry":
         protocol = self.carrier.protocol
         for name in ("kcp", "rudp", "quic"):
             table = getattr(self, name)
@@ -242,7 +240,7 @@ class RelayEntry(Entry):
         return self
 
     @model_validator(mode="after")
-    def _confirms_what_it_is_told(self) -> RelayEntry:
+    def _confirms_what_it_is_told(self) -> "RelayEntry":
         if self.carrier.confirms and (self.mux or self.request.bytes or not self.handshake):
             expected = "false with mux, with a request after the handshake, and without a handshake"
             raise ConfigError(Problem("carrier.confirms", True, expected))

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """RUDP of FinalSpeed: a carrier over UDP that repairs loss itself, at a rate that the user sets."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from tunnelcc.catalog.cited import Cited

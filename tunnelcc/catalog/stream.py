@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Tunnels that write packets into one TCP connection."""
 
-from __future__ import annotations
-
 from typing import Annotated, ClassVar
 
 from tunnelcc.catalog.cited import Cited

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """One exchange of a handshake."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from tunnelcc.catalog.cited import Cited

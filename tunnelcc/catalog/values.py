@@ -4,8 +4,6 @@
 They stand apart from the entries, whose classes are imported with the first tunnel.
 """
 
-from __future__ import annotations
-
 import re
 from itertools import pairwise
 from typing import Annotated, NamedTuple

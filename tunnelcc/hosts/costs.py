@@ -6,8 +6,6 @@ calibrate-host``) is given by its path. A cost has two parts, ns per call and ns
 core of the measured machine. ``hosts.speed`` scales both.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -98,7 +96,7 @@ class Profile(Model):
     operations: dict[str, Operation] = Field(default_factory=dict)
 
     @model_validator(mode="after")
-    def _known(self) -> Profile:
+    def _known(self) -> "Profile":
         for name in self.operations:
             if name not in OPERATIONS:
                 expected = "one of the operations " + ", ".join(OPERATIONS)

@@ -7,6 +7,8 @@ t if the condition holds after t. The start-up is therefore not averaged into th
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -52,19 +54,19 @@ def fair_convergence_time(
 def rate_convergence_time(
     rate: ArrayLike,
     time: ArrayLike,
-    start: float,
+    start: ArrayLike,
     target: ArrayLike,
     tolerance: float = TOLERANCE,
     hold: float = HOLD,
     window: float = WINDOW,
-) -> float:
+) -> Any:
     """Return seconds from ``start`` until the rate stays near ``target`` for ``hold`` seconds.
 
     Near: every mean over ``window`` seconds is within ``tolerance`` · ``target`` of it (Dong et
     al., PCC: Re-architecting Congestion Control for Consistent High Performance, NSDI 2015,
-    section 4.2.2: the ideal fair share, ±25 %, 5 s). ``target``: above 0, constant or with
-    shape (time,). ``rate``: shape (time,), unit of ``target``. ``time``: s, of each sample. NaN if
-    this never happens.
+    section 4.2.2: the ideal fair share, ±25 %, 5 s). ``rate``: shape (…, time).
+    ``start``: s, shape (…), as the result. ``target``: above 0, constant or with the shape of
+    ``rate``, in its unit. ``time``: s, of each sample. NaN if this never happens.
     """
     series, times = np.asarray(rate, dtype=float), np.asarray(time, dtype=float)
     means, begins = _means_ahead(series, times, window)
@@ -72,7 +74,12 @@ def rate_convergence_time(
     goals, _ = _means_ahead(targets, times, window)
     near = (goals > 0) & (np.abs(means - goals) <= tolerance * goals)
     held, begins = _means_ahead(near.astype(float), begins, hold - window, first=True)
-    return _first(held > 1 - 1e-9, begins, start)
+    since = np.asarray(start, dtype=float)
+    if not begins.size:
+        return np.full(since.shape, NAN)[()]
+    after = (held > 1 - 1e-9) & (begins >= since[..., np.newaxis] - 1e-9)
+    found = np.maximum(begins[after.argmax(axis=-1)] - since, 0)
+    return np.where(after.any(axis=-1), found, NAN)[()]
 
 
 def settling_time(

@@ -13,9 +13,10 @@ halves and not Geweke's first tenth and last half, because a tenth of a run has 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from tunnelcc.metrics.counts import NAN
 
@@ -37,23 +38,32 @@ ADVICE = (
 )
 
 
-def change(rate: ArrayLike) -> float:
+def change(rate: ArrayLike) -> Any:
     """Return by how much a rate changes between the halves of its time, as a part of its mean.
 
-    ``rate``: shape (time,), equidistant samples, any unit. 0: by less than LEAST, or by no more
-    than chance explains. NaN: there are too few samples to tell, or all are 0.
+    ``rate``: shape (…, time), equidistant samples, any unit; the result has the shape (…). 0: by
+    less than LEAST, or by no more than chance explains. NaN: there are too few samples to tell, or
+    all are 0.
     """
     series = np.asarray(rate, dtype=float)
-    series = series[math.ceil(START_UP * series.size) :]
-    half = series.size // 2
-    mean = series.mean() if half >= BATCHES else 0.0
-    if not mean > 0:
-        return NAN
-    first, last = series[:half], series[series.size - half :]
-    difference = float(last.mean() - first.mean())
-    error = math.sqrt(_variance_of_mean(first) + _variance_of_mean(last))
-    found = float(difference / mean)
-    return found if abs(found) > LEAST and abs(difference) > ERRORS * error else 0.0
+    series = series[..., math.ceil(START_UP * series.shape[-1]) :]
+    half = series.shape[-1] // 2
+    if half < BATCHES:
+        return np.full(series.shape[:-1], NAN)[()]
+    halves = np.stack([series[..., :half], series[..., -half:]])
+    length = half // BATCHES
+    # The last samples of each half, if they are not a multiple of the batches.
+    parts = halves[..., half - BATCHES * length :]
+    batches = parts.reshape(*halves.shape[:-1], BATCHES, length).sum(axis=-1) / length
+    deviations = batches - batches.sum(axis=-1, keepdims=True) / BATCHES
+    of_means = (deviations * deviations).sum(axis=-1) / (BATCHES - 1) / BATCHES
+    error = np.sqrt(of_means.sum(axis=0))
+    first, last = halves.sum(axis=-1) / half
+    mean = series.sum(axis=-1) / series.shape[-1]
+    mean = np.where(mean > 0, mean, NAN)
+    found = (last - first) / mean
+    is_told = (np.abs(found) > LEAST) & (np.abs(last - first) > ERRORS * error)
+    return np.where(is_told | np.isnan(found), found, 0.0)[()]
 
 
 def at_point(changes: ArrayLike, goodputs: ArrayLike) -> float:
@@ -64,9 +74,3 @@ def at_point(changes: ArrayLike, goodputs: ArrayLike) -> float:
     most = np.nan_to_num(np.abs(np.asarray(changes, dtype=float))).max(axis=-1, initial=0.0)
     runs = np.isfinite(np.asarray(goodputs, dtype=float)).sum()
     return float(most.max(initial=0.0)) if 2 * (most > 0).sum() >= runs else 0.0
-
-
-def _variance_of_mean(series: NDArray[np.float64]) -> float:
-    length = series.size // BATCHES
-    means = series[series.size - BATCHES * length :].reshape(BATCHES, length).mean(axis=1)
-    return float(means.var(ddof=1)) / BATCHES

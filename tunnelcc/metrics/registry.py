@@ -227,13 +227,10 @@ def _reach(within: float | None) -> float:
     return convergence.WITHIN if within is None else within
 
 
-def _rate_convergence_times(run: Run) -> list[float]:
+def _rate_convergence_times(run: Run) -> Any:
     rates = run["flow_goodput_series"]
     targets = run["flow_fair_rate_series"]
-    return [
-        convergence.rate_convergence_time(rate, run["time"], float(start), target)
-        for rate, start, target in zip(rates, run["flow_start"], targets, strict=True)
-    ]
+    return convergence.rate_convergence_time(rates, run["time"], run["flow_start"], targets)
 
 
 def _drifts(run: Run) -> Series:
@@ -246,12 +243,12 @@ def _drifts(run: Run) -> Series:
     rates, ends = run["flow_goodput_series"], run["flow_completed_at"][endless]
     begin = max(float(run["warmup"]), float(run["flow_start"][endless].max()))
     measured = _within_time(run, begin, min([*ends[np.isfinite(ends)], float(run["duration"])]))
-    for entry in np.unique(entries[endless]):
+    for entry in {*entries[endless].tolist()}:  # np.unique() imports masked arrays
         flows = np.flatnonzero(endless & (entries == entry))
+        of_entry = rates[np.ix_(flows, measured)]
         if len(flows) > drift.MOST_ALONE:
-            found[flows] = drift.change(rates[flows][:, measured].sum(axis=0))
-        else:
-            found[flows] = [drift.change(rate[measured]) for rate in rates[flows]]
+            of_entry = of_entry.sum(axis=0)
+        found[flows] = drift.change(of_entry)
     return found
 
 
@@ -659,5 +656,5 @@ def of_run(run: xarray.Dataset) -> xarray.Dataset:
 
 def values(run: Run) -> dict[str, NDArray[Any]]:
     """Return of_run() as plain arrays, computed from the arrays of a run, which is faster."""
-    found = {name: np.asarray(metric(run), dtype=float) for name, metric in STORED.items()}
+    found = {name: np.asarray(metric.of(run), dtype=float) for name, metric in STORED.items()}
     return {**found, **{name: np.asarray(run[name]) for name in TEXTS}}

@@ -97,15 +97,20 @@ def rates(run: Parts, demands: Sequence[float]) -> tuple[Series, Series]:
     of_kind = _allocations(everyone, capacities, moments)
     experiment, means, series = run.experiment, [], []
     times = np.concatenate([[0.0], run["time"], [experiment.warmup, experiment.duration]])
+    seconds = np.diff(times[:-2])
+    known: dict[_Demand, tuple[float, Series]] = {}  # flows are often alike
     for it in flows:
-        granted = of_kind[it.steps, it.rate]
-        if np.isfinite(granted).all():
-            sums = np.concatenate([[0.0], np.cumsum(granted * np.diff(moments))])
-            had = np.interp(np.clip(times, it.start, max(it.start, it.end)), moments, sums)
-        else:
-            had = np.full(times.shape, math.nan)
-        means.append((had[-1] - had[-2]) / run.measured_time)
-        series.append(np.diff(had[:-2]) / np.diff(times[:-2]))
+        if it not in known:
+            granted = of_kind[it.steps, it.rate]
+            if np.isfinite(granted).all():
+                sums = np.concatenate([[0.0], np.cumsum(granted * np.diff(moments))])
+                had = np.interp(np.clip(times, it.start, max(it.start, it.end)), moments, sums)
+            else:
+                had = np.full(times.shape, math.nan)
+            mean = (had[-1] - had[-2]) / run.measured_time
+            known[it] = mean, np.diff(had[:-2]) / seconds
+        means.append(known[it][0])
+        series.append(known[it][1])
     return np.array(means), np.array(series)
 
 
@@ -157,12 +162,13 @@ def _full_segment(network: ResolvedNetwork, step: Step) -> tuple[int, int]:
 def _flows(run: Parts, demands: Sequence[float]) -> list[_Demand]:
     found, duration = run.network, run.experiment.duration
     flows = []
-    for placed, rate, flow in zip(found.flows, demands, run.flows, strict=True):
+    completed = run["flow_completed_at"].tolist()
+    for placed, rate, end in zip(found.flows, demands, completed, strict=True):
         start = placed.start
         if placed.flow.data_start is not None:
             start += placed.flow.data_start - placed.flow.start
-        end = duration if flow.completed_at is None else flow.completed_at
-        flows.append(_Demand(placed.connection.steps, rate, min(start, duration), end))
+        until = end if math.isfinite(end) else duration
+        flows.append(_Demand(placed.connection.steps, rate, min(start, duration), until))
     return flows
 
 

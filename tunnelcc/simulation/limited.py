@@ -13,11 +13,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from tunnelcc.config import Hosts
 from tunnelcc.config.topology import Step
 from tunnelcc.metrics import limits
+from tunnelcc.metrics.samples import median
 from tunnelcc.schema.units import format_rate, format_size
 
 if TYPE_CHECKING:
@@ -136,7 +135,7 @@ class _Flow:
         if not _FULL / 2 <= link.utilisation < _FULL:
             return bool(link.utilisation >= _FULL)
         after = self.run["time"] > self.run.experiment.warmup
-        return bool(after.any() and np.median(link.utilisation_series[after]) >= _FULL)
+        return bool(after.any() and median(link.utilisation_series[after]) >= _FULL)
 
     def _follow(self) -> Limited:
         """Follow the flow from the connection across the path to the limit."""
@@ -170,7 +169,7 @@ class _Flow:
     def _shares(self, place: int) -> dict[str, float]:
         """Return the share of each limit in the time of a connection, or of the flow's stream."""
         leg = self.legs[place]
-        own = limits.shares({name: getattr(leg, f"limit_{name}") for name in limits.LIMITS})
+        own = limits.shares(self._times(leg))
         if place not in self.channels:
             return own
         stream = limits.shares(dict(zip(limits.LIMITS, self.channels[place], strict=True)))
@@ -189,6 +188,11 @@ class _Flow:
             name: stream.get(name, 0.0) + (scale * own[name] if name != "application" else 0.0)
             for name in limits.LIMITS
         }
+
+    def _times(self, leg: Any) -> dict[str, float]:
+        """Return how long each limit of a connection held, s."""
+        measured = self.run.measured
+        return {name: float(measured[f"limit_{name}"][leg.place]) for name in limits.LIMITS}
 
     def _named(self, name: str, place: int, share: float) -> Limited:
         """Name a limit of a connection, its value and its key."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,23 +26,28 @@ class Part:
     def __init__(self, arrays: Callable[[str], Any], kind: str, place: int | tuple[int, ...]):
         self._arrays = arrays
         self._kind = kind
-        self._place = place
+        self.place = place
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        # Connections have TCP's own names.
-        full = (
-            name if self._kind == "leg" and name not in ("name", "cc") else f"{self._kind}_{name}"
-        )
-        known = core.measurements().get(full)
+        full, is_known, is_count = _measurement(self._kind, name)
         try:
-            value = self._arrays(full)[self._place]
+            value = self._arrays(full)[self.place]
         except KeyError:
-            if known is None:
+            if not is_known:
                 raise AttributeError(f"no measurement {full}") from None
             return None  # nothing in this run has it
-        return plain(value, is_count=known is not None and known.is_count)
+        return plain(value, is_count=is_count)
+
+
+@cache
+def _measurement(kind: str, name: str) -> tuple[str, bool, bool]:
+    """Return the name of a part's measurement, whether the models have it, and count it."""
+    # Connections have TCP's own names.
+    full = name if kind == "leg" and name not in ("name", "cc") else f"{kind}_{name}"
+    known = core.measurements().get(full)
+    return full, known is not None, known is not None and known.is_count
 
 
 def plain(value: Any, *, is_count: bool = False) -> Any:

@@ -16,7 +16,7 @@ from tunnelcc.metrics import drift
 from tunnelcc.metrics import limits as of_limits
 from tunnelcc.output.tables import Table, console
 from tunnelcc.schema.units import format_probability, format_rate, format_time, mbit_decimals, shown
-from tunnelcc.sweeps.results import Variable, Variables
+from tunnelcc.sweeps.columns import Variable, Variables
 
 #: Rows of a table in a terminal.
 MOST_ROWS = 48
@@ -275,7 +275,8 @@ def of_runs(variable: Variable) -> NDArray[np.float64]:
 def _finite(data: Variables) -> NDArray[np.bool_]:
     """Return which flows are of an entry of ``flows`` that has finite flows in any run."""
     entries = data["flow_group"][1]
-    return np.isin(entries, np.unique(entries[np.isfinite(data["flow_bytes"][1])]))
+    finite = {*entries[np.isfinite(data["flow_bytes"][1])].tolist()}
+    return np.isin(entries, [*finite])
 
 
 def _told_entries(data: Variables, axes: Sequence[str]) -> list[int]:
@@ -284,7 +285,7 @@ def _told_entries(data: Variables, axes: Sequence[str]) -> list[int]:
     These are the ones that axes change, or else the first. Of all, the last one has the rest.
     """
     numbers = data["flow_group"][1]
-    entries = [int(entry) for entry in np.unique(numbers[np.isfinite(numbers)])]
+    entries = sorted({int(entry) for entry in numbers[np.isfinite(numbers)].tolist()})
     if len(entries) < 2:
         return []
     changed = [it for it in entries if any(key.startswith(f"flows.{it}.") for key in axes)]

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Authenticated encryption."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from tunnelcc.catalog.layers.layer import Frame, FramedLayer

@@ -6,8 +6,6 @@ library reached on packets of that corpus. Headers before IP count as incompress
 20 bytes by which a header of IPv6 is longer than that of IPv4, which was measured.
 """
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from typing import Annotated, Literal
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """IPsec's Encapsulating Security Payload with AES-GCM."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from tunnelcc.catalog.layers.layer import Frame, FramedLayer, Place

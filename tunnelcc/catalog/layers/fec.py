@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Forward error correction: parity for groups of datagrams."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from pydantic import model_validator
@@ -46,7 +44,7 @@ class Fec(PacketLayer):
     blob: Blob | None = None
 
     @model_validator(mode="after")
-    def _check(self) -> Fec:
+    def _check(self) -> "Fec":
         self.check_parity("parity", self.parity)
         if self.blob and self.timeout is None:
             raise ConfigError(Problem("timeout", MISSING, "a time, because blob is given"))

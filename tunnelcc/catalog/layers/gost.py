@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Datagrams in GOST's relay protocol."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from tunnelcc.catalog.layers.layer import PacketLayer, Place, Surroundings

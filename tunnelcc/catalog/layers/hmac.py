@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Message authentication codes."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from tunnelcc.catalog.layers.layer import Frame, FramedLayer

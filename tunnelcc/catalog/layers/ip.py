@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """IPv4 and IPv6, which fragment packets that do not fit."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from tunnelcc.catalog.layers.layer import PacketLayer, Place, Surroundings

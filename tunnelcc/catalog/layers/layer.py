@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Properties of every layer around a packet."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import Enum
 from typing import ClassVar

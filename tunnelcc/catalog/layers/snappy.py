@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Snappy."""
 
-from __future__ import annotations
-
 from typing import Annotated, ClassVar, Literal
 
 from tunnelcc.catalog.layers.stream import LEAST_PAYLOAD, MOST_PAYLOAD, Bytes, StreamLayer

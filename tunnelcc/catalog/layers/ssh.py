@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """SSH's packets, and packets in its channels."""
 
-from __future__ import annotations
-
 from typing import Annotated, ClassVar, Literal
 
 from tunnelcc.catalog.layers.layer import FixedHeader, Place

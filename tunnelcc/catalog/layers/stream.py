@@ -4,8 +4,6 @@
 A layer of packets that puts all data into frames may also wrap a stream.
 """
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from typing import Annotated, Any, ClassVar, cast
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """TLS."""
 
-from __future__ import annotations
-
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import model_validator
@@ -35,7 +33,7 @@ class Tls(StreamLayer):
     records_before: Bytes = 0
 
     @model_validator(mode="after")
-    def _check(self) -> Tls:
+    def _check(self) -> "Tls":
         if (self.ramp_bytes > 0) != (self.ramp_until > 0):
             expected = "a value if ramp_until has one, otherwise none"
             raise ConfigError(Problem("ramp_bytes", self.ramp_bytes, expected))

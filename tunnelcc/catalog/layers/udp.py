@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """UDP."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from tunnelcc.catalog.layers.layer import FixedHeader, Place

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """WebSocket."""
 
-from __future__ import annotations
-
 from typing import Annotated, ClassVar, Literal
 
 from tunnelcc.catalog.layers.stream import FrameSize, StreamLayer
