@@ -293,7 +293,7 @@ def run(
     show_default=True,
     help="Save the bar chart (.png, .svg or .pdf).",
 )
-@click.option("--output", "-o", type=_PATH, help="Save the results (.nc or .csv).")
+@click.option("--output", "-o", type=_PATH, help="Save the results (.nc, .csv or .parquet).")
 def compare(scenario: Path | None, settings: tuple[str, ...], **options: Any) -> None:
     """Compare tunnels or congestion controls.
 
@@ -323,6 +323,10 @@ def compare(scenario: Path | None, settings: tuple[str, ...], **options: Any) ->
     metavar="ADDRESS",
     help="Address of a Dask scheduler that runs the simulations (tcp://host:8786).",
 )
+@click.option(
+    "--part", metavar="N/PARTS",
+    help="Run one part of the sweep, such as 3/20, without a table: a task of a job array.",
+)  # fmt: skip
 @_runs_option
 @_trust_option
 @click.option("--name", help="Name of the results in the store (default: the scenario's name).")
@@ -331,7 +335,11 @@ def compare(scenario: Path | None, settings: tuple[str, ...], **options: Any) ->
 )
 @_metrics_option
 @_difference_options
-@click.option("--output", "-o", type=_PATH, help="Save the results (.nc or .csv).")
+@click.option(
+    "--series", is_flag=True,
+    help="Keep the series over time of any number of runs. [default: of at most 1,000 runs]",
+)  # fmt: skip
+@click.option("--output", "-o", type=_PATH, help="Save the results (.nc, .csv or .parquet).")
 @click.option("--yes", is_flag=True, help="Start any number of runs without a question.")
 def sweep(
     scenario: Path | None, axes: tuple[str, ...], settings: tuple[str, ...], **options: Any
@@ -396,8 +404,8 @@ def report_(
     """Write a page of results as papers have: table, figures, limits, versions, commands.
 
     SCENARIO is a .toml file, whose sweep (or one experiment) is run; RESULTS is STORE/NAME. Beside
-    the page are the table for LaTeX and as CSV (and Parquet, with pyarrow), the figures as PDF, and
-    BibTeX of what the results stand on.
+    the page are the table for LaTeX and as CSV and Parquet, the figures as PDF, and BibTeX of what
+    the results stand on.
     """
     from tunnelcc.commands.report import report
 
@@ -524,7 +532,7 @@ def store_verify(delete: bool, directory: Path) -> None:
 @click.option("--series", is_flag=True, help="For a sweep: include the series over time (.nc).")
 @_store_option
 def store_export(name: str, file: Path, series: bool, directory: Path) -> None:
-    """Save a sweep's results (.nc, .csv) or a run's series (.nc)."""
+    """Save a sweep's results (.nc, .csv, .parquet) or a run's series (.nc)."""
     from tunnelcc.commands import store as command
 
     command.export(directory, name, file, series=series)

@@ -18,6 +18,7 @@ import tunnelcc as tc
 from tests.fuzz.mutate import change_bytes
 from tunnelcc import cli
 from tunnelcc.metrics import STORED
+from tunnelcc.sweeps import columns
 
 _TUNNELS = Path(tc.__file__).parent / "catalog" / "tunnels"
 _NAMES = ("axes", "files")
@@ -28,6 +29,7 @@ class Fuzzer:
 
     def __init__(self, directory: Path) -> None:
         self._folder = directory
+        columns.LEAST_RUNS = 1  # so that both have a table
         self._files = directory / "files"
         self._files.mkdir()
         shutil.copy(_TUNNELS / "gost-relay-ws.toml", self._files / "mine.toml")
@@ -42,7 +44,7 @@ class Fuzzer:
 
     def _sweep(self, name: str, base: Any, axes: Any) -> None:
         store = self._folder / "store"
-        tc.sweep(base, axes, 1, name=name, store=store, jobs=1, progress=False)
+        tc.sweep(base, axes, 1, name=name, store=store, jobs=1, progress=False, series=True)
 
     def attempt(self, draw: random.Random) -> str:
         """Return what became of one change."""
@@ -50,11 +52,11 @@ class Fuzzer:
             store = Path(directory) / "store"
             shutil.copytree(self._store, store)
             files = sorted(it for it in store.glob("**/*") if it.is_file() and it.stat().st_size)
-            file = draw.choice((*files, store / "index.txt", *sorted(self._files.iterdir())))
+            file = draw.choice((*files, *sorted(self._files.iterdir())))
             if draw.random() < 0.3:
-                (store / "index.txt").unlink()
+                (store / "sweeps" / "axes.parquet").unlink()
             if not file.exists():
-                return "no index"
+                return "no table"
             before, status = file.read_bytes(), file.stat()
             file.write_bytes(change_bytes(before, draw))
             if file.parent != self._files and draw.random() < 0.5:  # a process remembers traces

@@ -29,11 +29,13 @@ def list_sweeps(directory: Path) -> None:
         except StoreError as error:
             click.echo(f"{name}: {error}")
             continue
-        known = store.rows(filter(None, record.ids))
-        rows = [known[id_] for id_ in record.ids if id_ in known]
+        rows, others = [], []
+        for id_ in filter(None, record.ids):
+            row = store.row(id_)
+            others += [id_] if row is None else []
+            rows += [row.error] if row is not None else []
         impossible = record.ids.count("")
-        failed = sum(bool(row.error) for row in rows) + impossible
-        others = [id_ for id_ in record.ids if id_ and id_ not in known]
+        failed = sum(map(bool, rows)) + impossible
         damaged = sum(bool(store.damage(id_)) for id_ in others)
         missing = record.runs - len(rows) - impossible - damaged
         counts = [f"{record.runs} runs", f"{failed} failed", f"{missing} missing"]
@@ -69,15 +71,14 @@ def show(directory: Path, name: str) -> None:
         click.echo(record.scenario, nl=False)
         return
     id_ = store.find(name)
-    run = store.load(id_)
     row = store.row(id_)
     if row is None:
         raise StoreError(f"run {id_} is damaged: {store.damage(id_)}")
     experiment = store.experiment(id_)
     click.echo(f"run {id_}")
     click.echo(command(experiment))
-    if isinstance(run, RunError):
-        click.echo(f"failed: {run}")
+    if row.error:
+        click.echo(f"failed: {row.error}")
     for metric, value in row.metrics.items():
         values = value if isinstance(value, list) else [value]
         if any(isinstance(item, str) or math.isfinite(item) for item in values):

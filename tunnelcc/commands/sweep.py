@@ -28,7 +28,8 @@ from tunnelcc.schema.units import UnitError, parse_percentage
 from tunnelcc.store import Store
 from tunnelcc.store.store import check_name
 from tunnelcc.sweeps import MANY_RUNS, Sweep, Tally, export, provenance, run
-from tunnelcc.sweeps.results import Variables, as_dataset, coordinates, variables
+from tunnelcc.sweeps.columns import Variables
+from tunnelcc.sweeps.results import as_dataset, coordinates, variables
 
 if TYPE_CHECKING:
     import xarray
@@ -57,6 +58,8 @@ def sweep(
     to: str | None,
     precision: str | None,
     most_seeds: int,
+    series: bool = False,
+    part: str | None = None,
 ) -> bool:
     """Run a sweep and print its results. Return whether every run succeeded."""
     find_all(metrics)
@@ -65,9 +68,47 @@ def sweep(
     if name is not None:
         check_name(name)
     declared = declare(file, axes, settings, seeds, name, lambda runs: _confirm(runs, yes))
+    if part is not None:
+        if precision is not None or output is not None:
+            expected = "no --precision and no --output, which need all parts"
+            raise ConfigError(Problem("--part", part, expected))
+        return _run_part(declared, store, _part(part), jobs, dask, timeout, series or None)
     comparison = Comparison(metrics[0] if metrics else "goodput", to, precision, most_seeds)
-    ran = run_and_print(declared, store, comparison, jobs, dask, timeout, output, metrics)
+    ran = run_and_print(
+        declared, store, comparison, jobs, dask, timeout, output, metrics, series=series
+    )
     return not ran.tally.failed
+
+
+def _part(text: str) -> tuple[int, int]:
+    """Return the number of a part, from 1, and how many there are. Raises ConfigError."""
+    number, _, count = text.partition("/")
+    if number.isdecimal() and count.isdecimal() and 1 <= int(number) <= int(count):
+        return int(number), int(count)
+    raise ConfigError(Problem("--part", text, "a part and how many there are, such as 3/20"))
+
+
+def _run_part(
+    declared: Sweep,
+    store: Path,
+    part: tuple[int, int],
+    jobs: int | None,
+    dask: str | None,
+    timeout: float | None,
+    series: bool | None,
+) -> bool:
+    """Run every n-th run of a sweep. Return whether each succeeded."""
+    number, count = part
+
+    def wanted(position: int) -> bool:
+        return position % count == number - 1
+
+    with interruptible():
+        tally = run(
+            declared, store, jobs=jobs, client=dask, timeout=timeout, series=series, wanted=wanted
+        )
+    _report(tally, store / declared.name, f", part {number} of {count}")
+    return not tally.failed
 
 
 @dataclass(frozen=True)
@@ -105,10 +146,13 @@ def run_and_print(
     timeout: float | None = None,
     output: Path | None = None,
     metrics: Sequence[str] = (),
+    *,
+    series: bool = False,
 ) -> Ran:
     """Run a sweep and print its results. ``output``: also write them there.
 
-    ``metrics``: are also printed if they are none of those that always are.
+    ``metrics``: are also printed if they are none of those that always are. ``series``: the store
+    keeps the series of any number of runs.
     """
     found = find_all(metrics)
     (metric,) = find_all([comparison.metric])
@@ -119,7 +163,8 @@ def run_and_print(
     threading.Thread(target=_import_table).start()
     own = own_metrics(metrics)
     with interruptible():
-        start = partial(run, jobs=jobs, client=dask, timeout=timeout)
+        keep = True if series or own else None
+        start = partial(run, jobs=jobs, client=dask, timeout=timeout, series=keep)
         known = None
         if comparison.precision is None:
             tally = start(declared, store)
@@ -145,7 +190,11 @@ def run_and_print(
             )
         if warning := cpu_warning(declared, data):
             click.echo(warning)
-        _report(data, tally, store / declared.name)
+        click.echo()
+        _report(tally, store / declared.name)
+        if tally.failed:
+            first = next(filter(None, data["error"][1].flat))
+            click.echo(f"first error: {first}", err=True)
         ran = Ran(declared, tally, shown, data, along)
         if output is not None:
             export.write(ran.results, output)
@@ -304,9 +353,6 @@ def _confirm(runs: int, yes: bool) -> None:
     click.confirm(f"These are {runs:,} runs. Start?", abort=True, err=True)
 
 
-def _report(data: Variables, tally: Tally, name: Path) -> None:
+def _report(tally: Tally, name: Path, part: str = "") -> None:
     parts = [f"{tally.done} run", f"{tally.cached} cached", f"{tally.failed} failed"]
-    click.echo(f"\n{name}: {tally.total} runs ({', '.join(parts)})")
-    if tally.failed:
-        first = next(filter(None, data["error"][1].flat))
-        click.echo(f"first error: {first}", err=True)
+    click.echo(f"{name}{part}: {tally.total} runs ({', '.join(parts)})")

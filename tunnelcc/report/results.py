@@ -23,6 +23,7 @@ from tunnelcc.plots import differences, save
 from tunnelcc.plots.standard import standard
 from tunnelcc.report import html
 from tunnelcc.schema.toml import parse_toml
+from tunnelcc.sweeps.columns import write as write_columns
 from tunnelcc.sweeps.table import of_runs, shown_in, text
 
 if TYPE_CHECKING:
@@ -223,7 +224,7 @@ def as_frame(report: Report) -> Any:
 
 
 def write(report: Report, directory: Path, versions: str, commands: Sequence[str]) -> list[Path]:
-    """Write the page, the table (CSV, LaTeX, and Parquet if pandas can), figures and BibTeX.
+    """Write the page, the table (CSV, LaTeX and Parquet), figures and BibTeX.
 
     Return the files.
     """
@@ -241,11 +242,8 @@ def write(report: Report, directory: Path, versions: str, commands: Sequence[str
     for name, content in texts.items():
         html.write(directory / name, content)
         files.append(directory / name)
-    try:
-        frame.to_parquet(directory / "table.parquet")
-        files.append(directory / "table.parquet")
-    except ImportError:  # pyarrow or fastparquet is not there
-        pass
+    files.append(directory / "table.parquet")
+    write_columns(files[-1], dict(frame.items()))
     for name, figure in report.figures:
         files.append(directory / f"{name}.pdf")
         save(figure, files[-1])

@@ -2,6 +2,17 @@
 """Finished runs on disk. A run is found by everything that it depends on, and never repeated."""
 
 from tunnelcc.store.identity import model_version, run_id, spec_id
-from tunnelcc.store.store import Store, StoreError
+from tunnelcc.store.runfile import Row
+from tunnelcc.store.store import FAILED, METRICS, RUN, Store, StoreError
 
-__all__ = ["Store", "StoreError", "model_version", "run_id", "spec_id"]
+__all__ = [
+    "FAILED",
+    "METRICS",
+    "RUN",
+    "Row",
+    "Store",
+    "StoreError",
+    "model_version",
+    "run_id",
+    "spec_id",
+]

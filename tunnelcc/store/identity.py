@@ -8,7 +8,13 @@ title, and how a number was written, do not count.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import itertools
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
 
 from tunnelcc import core
 from tunnelcc.config import Experiment
@@ -24,6 +30,33 @@ def model_version() -> str:
     models are new. See ``models/experiment/model-version.h``.
     """
     return str(core.load().model_version())
+
+
+def sources(table: object) -> str:
+    """Return a hash of what ids depend on beside a scenario's ``table`` and the models.
+
+    These are the files of this package, by size and time of change, and the contents of the files
+    that the table names.
+    """
+    digest = hashlib.blake2b(digest_size=_DIGEST_BYTES)
+    for folder, _, names in sorted(os.walk(Path(__file__).parents[1])):
+        for name in sorted(names):
+            if name.endswith((".py", ".toml", ".txt")):
+                status = os.stat(f"{folder}/{name}")
+                digest.update(f"{folder}/{name} {status.st_size} {status.st_mtime_ns}\n".encode())
+    for text in sorted(set(_texts(table))):
+        with contextlib.suppress(OSError, ValueError):
+            digest.update(text.encode() + Path(text.partition(":")[2] or text).read_bytes())
+    return digest.hexdigest()
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        yield from itertools.chain.from_iterable(map(_texts, value.values()))
+    elif isinstance(value, Iterable):
+        yield from itertools.chain.from_iterable(map(_texts, value))
 
 
 def run_id(experiment: Experiment) -> str:

@@ -23,6 +23,7 @@ class Record:
     """A sweep. ``tunnelcc`` and ``models``: the versions that ran it. ``scenario``: its TOML.
 
     ``runs``: the number of runs. ``ids``: those known so far, in order; "" for an impossible run.
+    ``sources``: see ``identity.sources()``; "": not known.
     """
 
     tunnelcc: str
@@ -30,6 +31,7 @@ class Record:
     scenario: str
     runs: int
     ids: list[str]
+    sources: str = ""
 
 
 def is_id(text: str) -> bool:

@@ -1,18 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The file of one run: all measurements, or why the run failed.
+"""The file of one run: its metrics, and all measurements, or why it failed.
 
-It has four lines of text and the measurements::
+It has text and the measurements::
 
-    tunnelcc run 2                   name and version of the format
-    <blake2b, 128 bits, hexadecimal>  of all that follows this line
-    {"experiment": …, …}             JSON: the experiment's keys and ``measured``, or the error
-    <float64, little-endian> …       the arrays, in the order in which the JSON refers to them
+    tunnelcc run 3                   name and version of the format
+    <blake2b, hexadecimal> <bytes>   of the head, and how many bytes follow it
+    {"experiment": …, …}             the head, JSON: the experiment's keys, ``metrics`` or the error
+    {"time": …, …}                   JSON: the measurements
+    <float64, little-endian> …       the arrays, in the order in which that JSON refers to them
 
-In ``measured`` each measurement has its name, and ``{"shape": [2, 3]}`` stands for the next six
-numbers. ``files`` has the SHA-256 of the files
-that the experiment names (tunnels, profiles), because their contents are part of it. ``directory``
-is the folder of relative file names. Read from another folder, the experiment has full names,
-unless the files were copied too. Equal runs give equal files.
+The last two are absent if the run failed, or if its series were not wanted. ``body`` in the head is
+their checksum. Among measurements, ``{"shape": [2, 3]}`` stands for the next six numbers. ``code``
+is the version of the metrics. ``files`` has the SHA-256 of the files that the experiment names
+(tunnels, profiles), because their contents are part of it. ``directory`` is the folder of relative
+file names. Read from another folder, the experiment has full names, unless the files were copied
+too. Equal runs give equal files.
 """
 
 from __future__ import annotations
@@ -21,55 +23,137 @@ import hashlib
 import json
 import math
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
 from tunnelcc.config import Experiment
 from tunnelcc.errors import ConfigError, RunError, TunnelccError
 from tunnelcc.simulation.result import Result
+from tunnelcc.store.summary import summarise, summary_version
 
-FORMAT = 2
+FORMAT = 3
+#: The format before, without metrics. It is still read.
+_OLD = 2
 _MAGIC = b"tunnelcc run "
 _DIGEST_BYTES = 16
+# Where the first lines end, at the latest.
+_MOST_BEFORE_HEAD = 200
+# A head is read at once if it is no longer than this.
+_HEAD_BYTES = 16_384
 
 
 class DamagedFileError(TunnelccError):
     """A file of the store is damaged, or cannot be used any more."""
 
 
-def encode(experiment: Experiment, outcome: Result | RunError) -> bytes:
-    """Return the contents of the file of a run of ``experiment``."""
-    arrays: list[np.ndarray[Any, Any]] = []
-    table: dict[str, Any] = {"experiment": experiment.table()}
-    if files := {name: _sha256(name) for name in _files(table)}:
-        table["files"] = files
-    if any(not Path(name).is_absolute() for name in (*files, *_traces(table))):
-        table["directory"] = str(Path.cwd())
+class NoSeriesError(TunnelccError):
+    """The file of a run has its metrics alone."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One run: its error ("": none) and its metrics.
+
+    ``metrics``: name → number, or list with one value per flow. A failed run has none.
+    """
+
+    id: str
+    error: str
+    metrics: dict[str, Any] = field(default_factory=dict)
+
+
+def encode(experiment: Experiment, outcome: Result | RunError, *, series: bool = True) -> bytes:
+    """Return the contents of the file of a run of ``experiment``.
+
+    ``series``: with all measurements, and not only its metrics.
+    """
+    head: dict[str, Any] = {"experiment": experiment.table()}
+    if files := {name: _sha256(name) for name in _files(head)}:
+        head["files"] = files
+    if any(not Path(name).is_absolute() for name in (*files, *_traces(head))):
+        head["directory"] = str(Path.cwd())
+    body = b""
     if isinstance(outcome, Result):
-        table["measured"] = outcome.measured
+        head["code"] = summary_version()
+        head["metrics"] = summarise(outcome)
+        if series:
+            body = _body(outcome)
+            head["body"] = _digest(body)
     else:
-        table["error"] = str(outcome)
+        head["error"] = str(outcome)
+    text = json.dumps(head, separators=(",", ":"), check_circular=False).encode()
+    return b"%s%d\n%s %d\n%s\n%s" % (_MAGIC, FORMAT, _digest(text).encode(), len(body), text, body)
+
+
+def _body(result: Result) -> bytes:
+    arrays: list[np.ndarray[Any, Any]] = []
 
     def to_json(value: Any) -> Any:
         arrays.append(value)
         return {"shape": value.shape}
 
-    text = json.dumps(table, separators=(",", ":"), check_circular=False, default=to_json).encode()
+    text = json.dumps(result.measured, separators=(",", ":"), check_circular=False, default=to_json)
     numbers = (values.astype("<f8", copy=False).tobytes() for values in arrays)
-    body = b"\n".join((text, b"".join(numbers)))
-    return b"%s%d\n%s\n%s" % (_MAGIC, FORMAT, _digest(body), body)
+    return b"\n".join((text.encode(), b"".join(numbers)))
+
+
+def read_row(id_: str, file: BinaryIO) -> Row:
+    """Read the row of a run from its file, of which this is mostly the head.
+
+    Raises DamagedFileError.
+    """
+    data = file.read(_HEAD_BYTES)
+    if not data.startswith(b"%s%d\n" % (_MAGIC, FORMAT)):
+        return row_of_all(id_, data + file.read())
+    digest, length, start = _before_head(data)
+    end = data.find(b"\n", start)
+    if end < 0:
+        data += file.readline()
+        end = data.find(b"\n", start)
+    head = _head(data[start:end] if end >= 0 else b"", digest)
+    if file.seek(0, 2) != end + 1 + length:
+        raise DamagedFileError("it is not complete, or too long")
+    if "error" in head:
+        return Row(id_, head["error"])
+    if head.get("code") != summary_version() and "body" in head:
+        file.seek(0)  # the metrics mean something else now, and can be computed
+        return row_of_all(id_, file.read())
+    try:
+        return Row(id_, "", head["metrics"])
+    except LookupError:
+        raise DamagedFileError("it has no metrics") from None
+
+
+def row_of_all(id_: str, data: bytes) -> Row:
+    """Return the row of a file's contents, with metrics computed from the measurements.
+
+    Raises DamagedFileError, NoSeriesError.
+    """
+    run = decode(data)
+    if isinstance(run, RunError):
+        return Row(id_, str(run))
+    try:
+        return Row(id_, "", summarise(run))
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        # A run of other models need not have measured what this version's metrics read.
+        raise DamagedFileError(f"it has no metrics: {error!r}") from None
 
 
 def decode(data: bytes) -> Result | RunError:
-    """Return the run of a file's contents. Raises DamagedFileError."""
-    table, numbers = _parts(data)
-    if "error" in table:
-        return RunError(table["error"])
-    found = _experiment(table)
+    """Return the run of a file's contents. Raises DamagedFileError, NoSeriesError."""
+    head, body = _parts(data)
+    if "error" in head:
+        return RunError(head["error"])
+    found = _experiment(head)
+    if not body and "metrics" in head:
+        raise NoSeriesError("it was stored without its series")
+    text, _, numbers = body.partition(b"\n")
     try:
-        return Result(found, _measured(table["measured"], np.frombuffer(numbers, "<f8")))
+        table = head["measured"] if "measured" in head else json.loads(text)
+        return Result(found, _measured(table, np.frombuffer(numbers, "<f8")))
     except (LookupError, TypeError, ValueError) as error:
         raise DamagedFileError(f"it lacks measurements of a run: {error!r}") from None
 
@@ -144,31 +228,61 @@ def _sha256(file: str) -> str:
 
 
 def _parts(data: bytes) -> tuple[dict[str, Any], bytes]:
+    """Return the head of a file, and its body. Raises DamagedFileError."""
     first, _, rest = data.partition(b"\n")
-    digest, _, body = rest.partition(b"\n")
     if not first.startswith(_MAGIC):
         raise DamagedFileError("it is not a run file")
     version = first.removeprefix(_MAGIC)
-    if version.isdigit() and len(version) < 10 and int(version) > FORMAT:
-        raise DamagedFileError(
-            f"it has format {int(version)} of a newer tunnelcc; this version reads formats "
-            f"up to {FORMAT}"
-        )
-    if version == b"1":
-        raise DamagedFileError(
-            "an older tunnelcc wrote it, whose measurements had other names; run it again"
-        )
-    if version != b"%d" % FORMAT or digest != _digest(body):
+    if version == b"%d" % _OLD:
+        digest, _, rest = rest.partition(b"\n")
+        if digest != _digest(rest).encode():
+            raise DamagedFileError("its checksum is wrong")
+        text, _, numbers = rest.partition(b"\n")
+        return _table(text), b"\n" + numbers
+    checksum, length, start = _before_head(data)
+    text, _, body = data[start:].partition(b"\n")
+    head = _head(text, checksum)
+    if len(body) != length or head.get("body", _digest(b"")) != _digest(body):
         raise DamagedFileError("its checksum is wrong")
-    text, _, numbers = body.partition(b"\n")
-    table = json.loads(text)
+    return head, body
+
+
+def _before_head(data: bytes) -> tuple[str, int, int]:
+    """Return the checksum of the head, the bytes of the body, and where the head begins."""
+    first, _, rest = data[:_MOST_BEFORE_HEAD].partition(b"\n")
+    second, end, _ = rest.partition(b"\n")
+    version = first.removeprefix(_MAGIC)
+    number = int(version) if version.isdigit() and len(version) < 10 else 0
+    if number > FORMAT or (version.isdigit() and not number):
+        raise DamagedFileError(f"it has format {version.decode()[:20]} of a newer tunnelcc")
+    if 0 < number < _OLD:
+        raise DamagedFileError(
+            "an older tunnelcc wrote it, in which measurements had other names; run it again"
+        )
+    digest, _, length = second.partition(b" ")
+    if number != FORMAT or not end or not length.isdigit():
+        raise DamagedFileError("its checksum is wrong")
+    return digest.decode(errors="replace"), int(length), len(first) + len(second) + 2
+
+
+def _head(text: bytes, checksum: str) -> dict[str, Any]:
+    if checksum != _digest(text):
+        raise DamagedFileError("its checksum is wrong")
+    return _table(text)
+
+
+def _table(text: bytes) -> dict[str, Any]:
+    try:
+        table = json.loads(text)
+    except (ValueError, RecursionError):
+        table = None
     if not isinstance(table, dict):
         raise DamagedFileError("it is not a run file")
-    return table, numbers
+    return table
 
 
-def _digest(body: bytes) -> bytes:
-    return hashlib.blake2b(body, digest_size=_DIGEST_BYTES).hexdigest().encode()
+def _digest(data: bytes) -> str:
+    return hashlib.blake2b(data, digest_size=_DIGEST_BYTES).hexdigest()
 
 
 def _measured(table: dict[str, Any], numbers: np.ndarray[Any, Any]) -> dict[str, Any]:

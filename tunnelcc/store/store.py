@@ -3,10 +3,13 @@
 
 ::
 
-    store.json          version of the layout
-    runs/ab/abcd….run   one run, see ``runfile``; complete or absent, also after a kill
-    sweeps/NAME.json    a sweep: its declaration, and the ids of its runs
-    index.txt           cache of the runs' metrics, rebuilt from the files if it is lost
+    store.json              version of the layout
+    runs/ab/abcd….run       one run with its series, see ``runfile``; complete or absent, also
+                            after a kill
+    runs/ab/abcd….metrics   one run without its series
+    runs/ab/abcd….failed    why a run failed
+    sweeps/NAME.json        a sweep: its declaration, and the ids of its runs
+    sweeps/NAME.parquet     all metrics of a large sweep, see ``columns``; made anew if it is lost
 
 Several processes may use a store at the same time.
 """
@@ -20,22 +23,24 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator
-from functools import cached_property
 from pathlib import Path
-from typing import TypeVar
+from typing import BinaryIO, TypeVar
 
 from tunnelcc.config import Experiment
 from tunnelcc.errors import ConfigError, Problem, RunError, TunnelccError, nearest
 from tunnelcc.simulation.result import Result
 from tunnelcc.store import record as records
 from tunnelcc.store import runfile
-from tunnelcc.store.index import Index, Row, Stamp
 from tunnelcc.store.record import Record, is_id
-from tunnelcc.store.summary import summarise, summary_version
+from tunnelcc.store.runfile import NoSeriesError, Row
 
-FORMAT = 1
+FORMAT = 2
+#: The format before, in which failed runs have the suffix of others.
+_OLD = 1
 _MARKER = "store.json"
-_SUFFIX = ".run"
+#: With series; without; failed. A run has the first of these files that is there.
+RUN, METRICS, FAILED = ".run", ".metrics", ".failed"
+_SUFFIXES = (RUN, METRICS, FAILED)
 _DELETE = "`tunnelcc store verify --delete` removes it, and the same sweep runs it again"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._ -]{0,99}")
 # A file that is being written is there for milliseconds; an older one is of a killed process.
@@ -80,49 +85,65 @@ class Store:
 
     # Runs
 
-    def add(self, row: Row, data: bytes) -> None:
-        """Save the file ``data`` of the run that ``row`` describes. Raises StoreError."""
-        file = self._file(row.id)
-        self._write(file, data)
-        stamp = Stamp.of(file)
-        if stamp is not None:
-            self._index.put(row, stamp)
+    def add(self, id_: str, suffix: str, data: bytes) -> None:
+        """Save the file ``data`` of a run. ``suffix``: which of the three it is.
+
+        Raises StoreError.
+        """
+        self._write(self._file(id_, suffix), data)
+        for other in _SUFFIXES[_SUFFIXES.index(suffix) + 1 :]:
+            with contextlib.suppress(OSError):
+                os.unlink(self._file(id_, other))
 
     def row(self, id_: str) -> Row | None:
-        """Return the index row of a run; None if the run is absent or damaged."""
-        return self.rows([id_]).get(id_)
+        """Return error and metrics of a run; None if the run is absent or damaged."""
+        with contextlib.suppress(runfile.DamagedFileError, FileNotFoundError):
+            return self._read_row(id_)
+        return None
 
-    def rows(self, ids: Iterable[str]) -> dict[str, Row]:
-        """Return id → index row, for runs that exist and are intact."""
-        stamps = {id_: stamp for id_ in ids if (stamp := Stamp.of(self._file(id_))) is not None}
-        if not stamps:
-            return {}
-        rows = self._index.get(stamps)
-        for id_ in stamps.keys() - rows.keys():
-            with contextlib.suppress(runfile.DamagedFileError, FileNotFoundError):
-                rows[id_] = self._read_row(id_)
-                self._index.put(rows[id_], stamps[id_])
-        return rows
+    def rows(self, ids: Iterable[str]) -> Iterator[Row | None]:
+        """Yield row() of each run."""
+        return map(self.row, ids)
+
+    def is_done(self, id_: str, *, series: bool = False) -> bool:
+        """Whether there is an intact run that did not fail. ``series``: and has its series."""
+        if series and not os.path.exists(self._file(id_, RUN)):
+            return False
+        row = self.row(id_)
+        return row is not None and not row.error
+
+    def kinds(self) -> dict[str, str]:
+        """Return id → suffix of all runs, without a look into their files."""
+        found: dict[str, str] = {}
+        with contextlib.suppress(OSError):
+            for folder in os.scandir(self._runs):
+                with contextlib.suppress(OSError):
+                    for name in os.listdir(folder.path):
+                        id_, suffix = name[:32], name[32:]
+                        if suffix in _SUFFIXES and is_id(id_) and id_[:2] == folder.name:
+                            known = found.get(id_, FAILED)
+                            found[id_] = min(known, suffix, key=_SUFFIXES.index)
+        return found
 
     def damage(self, id_: str) -> str:
-        """Read a run's file and return why it cannot be used; "" if it can, or is absent.
-
-        The index is updated to match the file.
-        """
-        stamp = Stamp.of(self._file(id_))
+        """Read a run's file and return why it cannot be used; "" if it can, or is absent."""
         try:
-            row = self._read_row(id_)
-        except FileNotFoundError:
+            runfile.row_of_all(id_, self._read(id_))
+        except (FileNotFoundError, NoSeriesError):
             return ""
         except runfile.DamagedFileError as error:
             return str(error)
-        if stamp is not None and self._index.get({id_: stamp}) != {id_: row}:
-            self._index.put(row, stamp)
         return ""
 
     def load(self, id_: str) -> Result | RunError:
-        """Return a run, or the error that it ended with. Raises StoreError."""
-        return self._decoded(id_, runfile.decode)
+        """Return a run, or the error that it ended with. Raises StoreError, NoSeriesError."""
+        try:
+            return self._decoded(id_, runfile.decode)
+        except NoSeriesError as error:
+            raise NoSeriesError(
+                f"the run {id_}: {error}; `tunnelcc sweep --series` (in Python series=True) runs "
+                "it again and keeps them"
+            ) from None
 
     def experiment(self, id_: str) -> Experiment:
         """Return what a run simulated, or should have simulated. Raises StoreError."""
@@ -134,18 +155,20 @@ class Store:
         except FileNotFoundError:
             raise StoreError(f"{self.directory} has no run {id_}") from None
         except runfile.DamagedFileError as error:
-            raise StoreError(f"{self._file(id_)} is damaged: {error}; {_DELETE}") from None
+            raise StoreError(f"{self._there(id_)} is damaged: {error}; {_DELETE}") from None
 
     def ids(self) -> Iterator[str]:
         """Yield the ids of all runs, in order."""
-        for file in sorted(self._runs.glob(f"??/*{_SUFFIX}")):
-            if is_id(file.stem) and file == self._file(file.stem):
-                yield file.stem
+        yield from sorted(self.kinds())
 
     def size(self) -> tuple[int, int]:
         """Return the number of runs and the total size of their files in bytes."""
-        stamps = [stamp for id_ in self.ids() if (stamp := Stamp.of(self._file(id_))) is not None]
-        return len(stamps), sum(stamp.size for stamp in stamps)
+        count = total = 0
+        for id_, suffix in self.kinds().items():
+            with contextlib.suppress(OSError):
+                total += os.stat(self._file(id_, suffix)).st_size
+                count += 1
+        return count, total
 
     def find(self, beginning: str) -> str:
         """Return the one id that starts with ``beginning``.
@@ -153,8 +176,8 @@ class Store:
         Raises ConfigError, which also tells of sweeps: where runs are named, sweeps are, too.
         """
         hexadecimal = re.fullmatch(r"[0-9a-f]{2,32}", beginning) is not None
-        files = self._runs.glob(f"{beginning[:2]}/{beginning}*{_SUFFIX}") if hexadecimal else ()
-        found = sorted(file.stem for file in files)
+        files = self._runs.glob(f"{beginning[:2]}/{beginning}*") if hexadecimal else ()
+        found = sorted({file.stem for file in files if file.suffix in _SUFFIXES})
         if len(found) != 1:
             names = self.sweep_names()
             hint = f"{len(found)} runs start with it" if found else nearest(beginning, names)
@@ -167,7 +190,8 @@ class Store:
         """Delete runs. Raises StoreError."""
         try:
             for id_ in ids:
-                self._file(id_).unlink(missing_ok=True)
+                for suffix in _SUFFIXES:
+                    Path(self._file(id_, suffix)).unlink(missing_ok=True)
         except OSError as error:
             raise self._cannot_write(error) from error
 
@@ -178,7 +202,8 @@ class Store:
                 yield id_, what
 
     def clean(self) -> None:
-        """Delete incomplete files of killed processes."""
+        """Delete incomplete files of killed processes, and the index of earlier versions."""
+        (self.directory / "index.txt").unlink(missing_ok=True)
         for file in self.directory.glob("**/.*.tmp"):
             with contextlib.suppress(OSError):
                 if time.time() - file.stat().st_mtime > _ABANDONED_SECONDS:
@@ -245,56 +270,80 @@ class Store:
     def remove_sweep(self, name: str) -> None:
         """Delete a sweep. Its runs stay. Raises StoreError."""
         try:
-            (self._sweeps / f"{name}.json").unlink(missing_ok=True)
+            for suffix in (".json", ".parquet"):
+                (self._sweeps / f"{name}{suffix}").unlink(missing_ok=True)
         except OSError as error:
             raise self._cannot_write(error) from error
 
     # Files
 
-    @cached_property
-    def _index(self) -> Index:
-        return Index(self.directory / "index.txt", summary_version())
+    def columns_file(self, name: str) -> Path:
+        """Return the file of a sweep's columns."""
+        return self._sweeps / f"{name}.parquet"
 
-    def _file(self, id_: str) -> Path:
+    def state(self) -> str:
+        """Return a text that changes when a run is added, replaced or removed."""
+        with contextlib.suppress(OSError):
+            folders = sorted(os.scandir(self._runs), key=lambda it: it.name)
+            return " ".join(f"{it.name}{it.stat().st_mtime_ns:x}" for it in folders)
+        return ""
+
+    def _file(self, id_: str, suffix: str) -> str:
         assert is_id(id_), id_  # it becomes the name of a file that may be deleted
-        return Path(f"{self._runs}/{id_[:2]}/{id_}{_SUFFIX}")
+        return f"{self._runs}/{id_[:2]}/{id_}{suffix}"
+
+    def _there(self, id_: str) -> str | None:
+        """Return the file of a run that is there."""
+        names = (self._file(id_, suffix) for suffix in _SUFFIXES)
+        return next(filter(os.path.exists, names), None)
 
     def _read_row(self, id_: str) -> Row:
         """Raises DamagedFileError, FileNotFoundError."""
-        run = runfile.decode(self._read(id_))
-        if isinstance(run, RunError):
-            return Row(id_, str(run))
-        try:
-            return Row(id_, "", json.dumps(summarise(run)))
-        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-            # A run of other models need not have measured what this version's metrics read.
-            raise runfile.DamagedFileError(f"it has no metrics: {error!r}") from None
+        with self._opened(id_) as file:
+            try:
+                return runfile.read_row(id_, file)
+            except OSError as error:
+                raise _unreadable(error) from None
 
     def _read(self, id_: str) -> bytes:
         """Raises DamagedFileError, FileNotFoundError."""
-        try:
-            return self._file(id_).read_bytes()
-        except FileNotFoundError:
-            raise
-        except OSError as error:
-            raise runfile.DamagedFileError(f"it cannot be read: {error.strerror}") from None
+        with self._opened(id_) as file:
+            try:
+                return file.read()
+            except OSError as error:
+                raise _unreadable(error) from None
+
+    def _opened(self, id_: str) -> BinaryIO:
+        """Open the file of a run. Raises DamagedFileError, FileNotFoundError."""
+        for suffix in _SUFFIXES:
+            try:
+                return open(self._file(id_, suffix), "rb")
+            except FileNotFoundError:
+                continue
+            except OSError as error:
+                raise _unreadable(error) from None
+        raise FileNotFoundError(id_)
 
     def _check_version(self) -> None:
         file = self.directory / _MARKER
+        #: Whether an earlier version made it, in which the name of a file does not tell of failure.
+        self.is_old = False
         try:
             version = json.loads(file.read_bytes())["format"]
         except FileNotFoundError:
             return
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise StoreError(f"{file} cannot be read: {error}") from None
-        if version != FORMAT:
+        self.is_old = version == _OLD
+        if version not in (_OLD, FORMAT):
             raise StoreError(
                 f"the store {self.directory} has format {version} of a newer tunnelcc; "
-                f"this version reads format {FORMAT}"
+                f"this version reads formats up to {FORMAT}"
             )
 
-    def _write(self, file: Path, data: bytes) -> None:
-        """Write ``file`` completely or not at all. Raises StoreError."""
+    def _write(self, name: str | Path, data: bytes) -> None:
+        """Write a file completely or not at all. Raises StoreError."""
+        file = Path(name)
         temporary = file.with_name(f".{file.name}.{os.urandom(4).hex()}.tmp")
         try:
             try:
@@ -321,3 +370,7 @@ class Store:
             f"the store {self.directory} cannot be written: {error.strerror}; finished "
             "runs are kept"
         )
+
+
+def _unreadable(error: OSError) -> runfile.DamagedFileError:
+    return runfile.DamagedFileError(f"it cannot be read: {error.strerror}")

@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 from tunnelcc._version import __version__
 from tunnelcc.config import Experiment
-from tunnelcc.errors import ConfigError, Problem
+from tunnelcc.errors import ConfigError, Problem, TunnelccError
 from tunnelcc.metrics import AnyMetric, Metric, own_metrics
 from tunnelcc.output.progress import RunsProgress
 from tunnelcc.schema.toml import parse_toml
-from tunnelcc.store import Store, StoreError, model_version
+from tunnelcc.store import METRICS, RUN, Store, StoreError, model_version
+from tunnelcc.store.identity import sources
 from tunnelcc.store.record import Record
+from tunnelcc.sweeps.columns import LEAST_RUNS
 from tunnelcc.sweeps.declaration import Sweep
 from tunnelcc.sweeps.execute import Tally, complete, executor
 from tunnelcc.sweeps.names import Recorder
@@ -37,6 +39,8 @@ __all__ = [
 ]
 
 DEFAULT_STORE = Path("runs")
+#: Sweeps with more runs than this keep no series, unless they are asked for: 100 kB each.
+MOST_WITH_SERIES = 1000
 #: More runs than this are started only by one who says so.
 MANY_RUNS = 100_000
 
@@ -67,7 +71,8 @@ def sweep(
     - ``client``: a ``distributed.Client``, or the address of a Dask scheduler that runs the
       simulations.
     - ``timeout``: time limit of one run in seconds; default: none.
-    - ``series``: also return the series over time.
+    - ``series``: also return the series over time. The store keeps them if they are wanted, and of
+      sweeps of at most 1,000 runs.
     - ``metrics``: functions of your own: each takes a run's Dataset and returns a number, or one
       for each flow.
     - ``many``: allow more than 100,000 runs.
@@ -89,7 +94,10 @@ def sweep(
 
     own = own_metrics(metrics)
     declared = Sweep(base, axes, seeds, name, on_count=check)
-    tally = run(declared, store, jobs=jobs, client=client, timeout=timeout, progress=progress)
+    tally = run(
+        declared, store, jobs=jobs, client=client, timeout=timeout, progress=progress,
+        series=True if series or own else None,
+    )  # fmt: skip
     return results_of(declared, tally, store, series=series, metrics=own)
 
 
@@ -101,26 +109,65 @@ def run(
     client: distributed.Client | str | None = None,
     timeout: float | None = None,
     progress: bool = True,
+    series: bool | None = None,
     wanted: Callable[[int], bool] | None = None,
 ) -> Tally:
     """Simulate the runs of a sweep that the store in ``directory`` does not have.
 
-    ``wanted``: which of them, by position; default: all. Raises ConfigError if the store has
-    another sweep with this name, TunnelccError.
+    ``series``: keep series over time; default: of at most MOST_WITH_SERIES runs. ``wanted``: which
+    of the runs, by position; default: all. Raises ConfigError if the store has another sweep with
+    this name, TunnelccError.
     """
     store = Store(directory)
+    if series is None:
+        series = len(declared) <= MOST_WITH_SERIES
     with RunsProgress(enabled=progress) as shown:
         store.clean()
-        recorder = Recorder(_record(declared, []), declared, store)
+        record = _record(declared, [])
+        known = _known(record, declared, store, series)
+        recorder = Recorder(record, declared, store)
         chosen = wanted or (lambda position: True)
         total = sum(map(chosen, range(len(declared)))) if wanted else len(declared)
         try:
             return complete(
-                declared.experiments(), total, store, executor(jobs, client),
-                timeout=timeout, progress=shown, on_ids=recorder.update, wanted=chosen,
+                declared.unknown(known), total, store, executor(jobs, client),
+                timeout=timeout, series=series, progress=shown, on_ids=recorder.update,
+                wanted=chosen,
             )  # fmt: skip
         finally:
             recorder.save()
+
+
+def _known(
+    record: Record, declared: Sweep, store: Store, series: bool
+) -> Callable[[int], str | None]:
+    """Return a function: the id of the run at a position if it is finished, or else None.
+
+    The ids come from the record of the same sweep, if nothing has changed that they depend on. They
+    are looked up for large sweeps alone, where to make all experiments takes long.
+    """
+    nothing: Callable[[int], str | None] = lambda position: None  # noqa: E731
+    if len(declared) <= LEAST_RUNS:
+        return nothing
+    record.sources = sources(parse_toml(record.scenario, declared.name))
+    if store.is_old or declared.name not in store.sweep_names():
+        return nothing
+    try:
+        there = store.sweep(declared.name)
+    except TunnelccError:
+        return nothing
+    if (there.scenario, there.models, there.sources) != (
+        record.scenario, record.models, record.sources
+    ):  # fmt: skip
+        return nothing
+    wanted = (RUN,) if series else (RUN, METRICS)
+    kinds, ids = store.kinds(), there.ids
+
+    def known(position: int) -> str | None:
+        id_ = ids[position] if position < len(ids) else None
+        return id_ if not id_ or kinds.get(id_) in wanted else None
+
+    return known
 
 
 def results_of(

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from tunnelcc.config.resolved import ResolvedNetwork, resolve
 from tunnelcc.simulation import busy
+from tunnelcc.sweeps.columns import Variables
 from tunnelcc.sweeps.declaration import Sweep
-from tunnelcc.sweeps.results import Variables
 
 # The warning names so many programs.
 _MOST_PROGRAMS = 3

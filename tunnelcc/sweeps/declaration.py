@@ -152,14 +152,33 @@ class Sweep:
 
     def experiments(self) -> Iterator[Experiment | ConfigError]:
         """Yield every experiment in order, or why it is impossible."""
-        for position in range(0, len(self), len(self.seeds)):
-            try:
-                first = self.experiment(position)
-            except ConfigError as error:
-                yield from itertools.repeat(error, len(self.seeds))
-            else:
+        for it in self.unknown(lambda position: None):
+            assert not isinstance(it, str)
+            yield it
+
+    def unknown(
+        self, known: Callable[[int], str | None]
+    ) -> Iterator[Experiment | ConfigError | str]:
+        """Yield as experiments() does, but what ``known`` has for a position unless that is None.
+
+        To make an experiment takes much longer.
+        """
+        for start in range(0, len(self), len(self.seeds)):
+            first: Experiment | ConfigError | None = None
+            for offset, seed in enumerate(self.seeds):
+                if (it := known(start + offset)) is not None:
+                    yield it
+                    continue
+                if first is None:
+                    try:
+                        first = self.experiment(start)
+                    except ConfigError as error:
+                        first = error
                 # No other key depends on the seed.
-                yield from (first.model_copy(update={SEED: seed}) for seed in self.seeds)
+                if isinstance(first, Experiment):
+                    yield first.model_copy(update={SEED: seed})
+                else:
+                    yield first
 
     @cached_property
     def coordinates(self) -> dict[str, tuple[str, Coordinate]]:

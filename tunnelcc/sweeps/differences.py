@@ -14,8 +14,8 @@ from tunnelcc.metrics.paired import Difference
 from tunnelcc.metrics.question import Axes, Question, question
 from tunnelcc.output.tables import Table, console
 from tunnelcc.schema.units import shown
+from tunnelcc.sweeps.columns import Variables
 from tunnelcc.sweeps.precision import Known, Point
-from tunnelcc.sweeps.results import Variables
 from tunnelcc.sweeps.table import MOST_ROWS, of_runs, text
 
 # Conditions that a line names.

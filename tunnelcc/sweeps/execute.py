@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import heapq
-import json
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -20,9 +19,7 @@ from tunnelcc.output.progress import RunsProgress
 from tunnelcc.simulation.pool import parallel
 from tunnelcc.simulation.runner import estimated_work, simulate
 from tunnelcc.simulation.spec import experiment_spec, spec_text
-from tunnelcc.store import Store, model_version, runfile, spec_id
-from tunnelcc.store.index import Row
-from tunnelcc.store.summary import summarise
+from tunnelcc.store import FAILED, METRICS, RUN, Store, model_version, runfile, spec_id
 
 if TYPE_CHECKING:
     import distributed
@@ -54,27 +51,27 @@ class Tally:
 
 @dataclass(frozen=True)
 class Task:
-    """An experiment, its specification, and the time limit of its run (s)."""
+    """An experiment, its specification, the time limit of its run (s), and if series are kept."""
 
     experiment: Experiment
     spec: str
     timeout: float | None
+    series: bool
 
 
 @dataclass(frozen=True)
 class Measured:
-    """A worker's result: the version of its models, the run's file, and its metrics as JSON."""
+    """A worker's result: the version of its models, and the run's file."""
 
     models: str
     file: bytes
-    summary: str
 
 
 def measure(task: Task) -> Measured:
     """Simulate an experiment, in a worker. Raises RunError, ConfigError."""
     result = simulate(task.experiment, task.spec, task.timeout)
-    summary = json.dumps(summarise(result))
-    return Measured(model_version(), runfile.encode(task.experiment, result), summary)
+    file = runfile.encode(task.experiment, result, series=task.series)
+    return Measured(model_version(), file)
 
 
 def executor(jobs: int | None, client: distributed.Client | str | None) -> Executor:
@@ -87,24 +84,27 @@ def executor(jobs: int | None, client: distributed.Client | str | None) -> Execu
 
 
 def complete(
-    experiments: Iterable[Experiment | ConfigError],
+    experiments: Iterable[Experiment | ConfigError | str],
     total: int,
     store: Store,
     run: Executor,
     *,
     timeout: float | None = None,
+    series: bool = True,
     progress: RunsProgress,
     on_ids: Callable[[list[str]], None] = lambda ids: None,
     wanted: Callable[[int], bool] = lambda position: True,
 ) -> Tally:
     """Simulate those of ``experiments`` that ``store`` lacks, and those that failed.
 
-    ``total``: how many are ``wanted``, by position; of the others, only the ids are found.
-    ``on_ids``: called with Tally.ids (always the same list) when it grows. Raises StoreError if the
-    store cannot be written; finished runs stay in it.
+    In place of a finished run, ``experiments`` may have its id; "" for an impossible one.
+    ``series``: keep the series over time, and run what the store has without them. ``total``: how
+    many are ``wanted``, by position; of the others, only the ids are found. ``on_ids``: called with
+    Tally.ids (always the same list) when it grows. Raises StoreError if the store cannot be
+    written; finished runs stay in it.
     """
     tally = Tally(total)
-    queue = _Queue(experiments, store, tally, on_ids, timeout, wanted)
+    queue = _Queue(experiments, store, tally, on_ids, timeout, series, wanted)
     if not queue.has_any():
         return tally
     with contextlib.closing(run(measure, queue)) as outcomes:
@@ -112,11 +112,10 @@ def complete(
             experiment = queue.done(id_)
             if isinstance(outcome, Measured):
                 _check_models(outcome)
-                store.add(Row(id_, "", outcome.summary), outcome.file)
+                store.add(id_, RUN if series else METRICS, outcome.file)
                 tally.done += 1
             else:
-                data = runfile.encode(experiment, outcome)
-                store.add(Row(id_, str(outcome)), data)
+                store.add(id_, FAILED, runfile.encode(experiment, outcome))
                 tally.failed += 1
             progress.update(tally, queue.share_done)
     return tally
@@ -131,11 +130,12 @@ class _Queue:
 
     def __init__(
         self,
-        experiments: Iterable[Experiment | ConfigError],
+        experiments: Iterable[Experiment | ConfigError | str],
         store: Store,
         tally: Tally,
         on_ids: Callable[[list[str]], None],
         timeout: float | None,
+        series: bool,
         wanted: Callable[[int], bool],
     ) -> None:
         self._wanted = wanted
@@ -144,6 +144,7 @@ class _Queue:
         self._tally = tally
         self._on_ids = on_ids
         self._timeout = timeout
+        self._series = series
         self._waiting: list[tuple[float, int, str]] = []  # a heap: −work, order, id
         self._pending: dict[str, Task] = {}  # waiting, or running
         self._seen = 0
@@ -188,22 +189,25 @@ class _Queue:
             return False
         is_wanted = self._wanted(len(self._tally.ids))
         self._seen += is_wanted
-        if isinstance(experiment, ConfigError):
+        if isinstance(experiment, ConfigError) or experiment == "":
             self._tally.failed += is_wanted
             self._add("")
+            return True
+        if isinstance(experiment, str):
+            self._tally.cached += is_wanted
+            self._add(experiment)
             return True
         spec = spec_text(experiment_spec(experiment))
         id_ = spec_id(spec)
         self._add(id_)
         if not is_wanted:
             return True
-        row = None if id_ in self._pending else self._store.row(id_)
-        if id_ in self._pending or (row is not None and not row.error):
+        if id_ in self._pending or self._store.is_done(id_, series=self._series):
             self._tally.cached += 1
         else:
             work = estimated_work(experiment)
             self._work += work
-            self._pending[id_] = Task(experiment, spec, self._timeout)
+            self._pending[id_] = Task(experiment, spec, self._timeout, self._series)
             heapq.heappush(self._waiting, (-work, self._seen, id_))
         return True
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Results as files for other programs: netCDF (.nc) and CSV (.csv).
+"""Results as files for other programs: netCDF (.nc), CSV (.csv) and Parquet (.parquet).
 
-Headings of CSV have units: ``goodput (bit/s)``.
+Headings of CSV have units: ``goodput (bit/s)``. Columns of Parquet have names alone, which queries
+name.
 """
 
 from __future__ import annotations
@@ -12,11 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 from tunnelcc.errors import ConfigError, Problem
 from tunnelcc.output import files
+from tunnelcc.sweeps import columns
 
 if TYPE_CHECKING:
     import xarray
 
-_SUFFIXES = (".nc", ".csv")
+_SUFFIXES = (".nc", ".csv", ".parquet")
 _LARGEST_INTEGER = 2**31 - 1  # netCDF 3 has no larger ones
 
 
@@ -30,9 +32,12 @@ def check_file(file: Path) -> None:
 
 
 def write(results: xarray.Dataset, file: Path) -> None:
-    """Write ``results`` to a .nc file, or to a .csv file with one row per run."""
+    """Write ``results`` to a .nc file, or to a .csv or .parquet file with one row per run."""
     check_file(file)
     try:
+        if file.suffix == ".parquet":
+            columns.write(file, columns.table(_variables(results), _variables(results.coords)))
+            return
         with files.replacing(file) as new:
             if file.suffix == ".nc":
                 # Not to a file: xarray would ask a Dask scheduler for a lock if there ever was one.
@@ -49,6 +54,10 @@ def write(results: xarray.Dataset, file: Path) -> None:
     except OSError as error:
         expected = "a file that can be written"
         raise ConfigError(Problem("output", str(file), expected, error.strerror or "")) from None
+
+
+def _variables(found: Mapping[Any, xarray.DataArray]) -> columns.Variables:
+    return {str(name): (tuple(map(str, it.dims)), it.to_numpy(), {}) for name, it in found.items()}
 
 
 def _cell(value: Any) -> Any:

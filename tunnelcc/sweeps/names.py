@@ -65,7 +65,8 @@ class Recorder:
         if there is None:
             return mine
         if there.scenario == mine.scenario:
-            return mine if there.models != mine.models or len(mine.ids) > len(there.ids) else None
+            is_other = (there.models, there.sources) != (mine.models, mine.sources)
+            return mine if is_other or len(mine.ids) > len(there.ids) else None
         other = _declared(there)
         if other is not None and not list(_lost(self._declared, other)):
             return None  # another process has added to the same sweep: it has these runs, too

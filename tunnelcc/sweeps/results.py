@@ -13,19 +13,19 @@ from tunnelcc.errors import ConfigError
 from tunnelcc.metrics import STORED, TEXTS, Metric, evaluate
 from tunnelcc.simulation.result import Result
 from tunnelcc.simulation.variables import declared
-from tunnelcc.store import Store, StoreError
-from tunnelcc.store.index import Row
+from tunnelcc.store import Row, Store, StoreError
+from tunnelcc.store.summary import summary_version
+from tunnelcc.sweeps import columns
 from tunnelcc.sweeps.axes import SEED
+from tunnelcc.sweeps.columns import Variables
 from tunnelcc.sweeps.declaration import Sweep
 
 if TYPE_CHECKING:
     import xarray
 
 NOT_RUN = "not run yet"
-
-#: Dimensions, values, attributes.
-Variable = tuple[tuple[str, ...], NDArray[Any], dict[str, str]]
-Variables = dict[str, Variable]
+_DAMAGED = "damaged: "
+_OF_RUNS = {"run": "id of the run", "error": "why there is no result"}
 
 
 def dataset(
@@ -82,30 +82,62 @@ def variables(
     sweep: Sweep, ids: Sequence[str], store: Store, own_metrics: Sequence[Metric] = ()
 ) -> tuple[Variables, Variables]:
     """Return the variables of dataset(), without series, and its coordinates."""
-    rows = _rows(sweep, ids, store)
-    metrics = [row.metrics for row in rows]
-    flows = max((len(found["flow_cc"]) for found in metrics if found), default=0)
+    along = coordinates(sweep)
+    is_large = len(sweep) > columns.LEAST_RUNS and not store.is_old
+    file, key, found = store.columns_file(sweep.name), "", None
+    if is_large:
+        key = columns.key_of(store.state(), summary_version(), sweep.to_toml(), *ids)
+        found = columns.load(file, key, [*STORED, *TEXTS, *_OF_RUNS])
+    rows = found or _read(sweep, ids, store)
     shape, dims = sweep.shape, sweep.dims
+    flows = rows["flow_cc"].shape[-1]
     data: Variables = {}
     for name, metric in STORED.items():
         sizes = (flows,) if metric.per_flow else ()
-        values = _filled(metrics, name, sizes)
-        data[name] = ((*dims, *metric.dims), values.reshape(*shape, *sizes), metric.attributes)
+        data[name] = ((*dims, *metric.dims), rows[name].reshape(*shape, *sizes), metric.attributes)
     for name, doc in TEXTS.items():
-        words = np.full((len(rows), flows), "", dtype=object)
-        for index, found in enumerate(metrics):
-            known = found.get(name, [])
-            words[index, : len(known)] = known
-        data[name] = ((*dims, "flow"), words.reshape(*shape, flows), {"long_name": doc})
-    for name, texts, doc in (
-        ("run", [row.id for row in rows], "id of the run"),
-        ("error", [row.error for row in rows], "why there is no result"),
-    ):
-        data[name] = (dims, np.array(texts, dtype=object).reshape(shape), {"long_name": doc})
+        data[name] = ((*dims, "flow"), rows[name].reshape(*shape, flows), {"long_name": doc})
+    for name, doc in _OF_RUNS.items():
+        data[name] = (dims, rows[name].reshape(shape), {"long_name": doc})
+    if is_large and found is None and not any(map(_is_damage, rows["error"])):
+        columns.save(file, data, along, key)
     if own_metrics:
         _add_own(data, own_metrics, store, flows)
     flow = (("flow",), np.arange(flows), {"long_name": "flow"})
-    return data, {**coordinates(sweep), "flow": flow}
+    return data, {**along, "flow": flow}
+
+
+def _read(sweep: Sweep, ids: Sequence[str], store: Store) -> dict[str, NDArray[Any]]:
+    """Read metrics, ``run`` and ``error`` of all runs from their files: shape (run,), (run, flow).
+
+    A metric is NaN if a run has none, or fewer flows than others.
+    """
+    count, flows = len(sweep), 0
+    found: dict[str, NDArray[Any]] = {
+        name: np.full((count, flows) if metric.per_flow else count, np.nan)
+        for name, metric in STORED.items()
+    }
+    found |= {name: np.full((count, flows), "", dtype=object) for name in TEXTS}
+    found |= {"run": np.full(count, "", dtype=object), "error": np.full(count, NOT_RUN, object)}
+    single = [name for name, metric in STORED.items() if not metric.per_flow]
+    several = [*(found.keys() & {*STORED, *TEXTS}) - {*single}]
+    for position, id_ in enumerate(ids):
+        row = store.row(id_) if id_ else Row("", _impossible(sweep, position))
+        row = row or Row(id_, _why_not(id_, store))
+        found["run"][position], found["error"][position] = id_, row.error
+        if not row.metrics:
+            continue
+        if (more := len(row.metrics["flow_cc"]) - flows) > 0:
+            flows += more
+            for name in several:
+                rest = np.full((count, more), "" if name in TEXTS else np.nan, found[name].dtype)
+                found[name] = np.concatenate([found[name], rest], axis=1)
+        for name in single:
+            found[name][position] = row.metrics.get(name, np.nan)
+        for name in several:
+            values = row.metrics.get(name, ())
+            found[name][position, : len(values)] = values
+    return found
 
 
 def _add_own(data: Variables, own_metrics: Sequence[Metric], store: Store, flows: int) -> None:
@@ -129,18 +161,13 @@ def _add_own(data: Variables, own_metrics: Sequence[Metric], store: Store, flows
         data[metric.name] = (along, values, metric.attributes)
 
 
-def _rows(sweep: Sweep, ids: Sequence[str], store: Store) -> list[Row]:
-    known = store.rows(filter(None, ids))
-    rows = [
-        known.get(id_) or Row(id_, _why_not(id_, store) if id_ else _impossible(sweep, position))
-        for position, id_ in enumerate(ids)
-    ]
-    return rows + [Row("", NOT_RUN)] * (len(sweep) - len(ids))
-
-
 def _why_not(id_: str, store: Store) -> str:
     damage = store.damage(id_)
-    return f"damaged: {damage}" if damage else NOT_RUN
+    return f"{_DAMAGED}{damage}" if damage else NOT_RUN
+
+
+def _is_damage(error: str) -> bool:
+    return error.startswith(_DAMAGED)
 
 
 def _impossible(sweep: Sweep, position: int) -> str:
@@ -149,19 +176,6 @@ def _impossible(sweep: Sweep, position: int) -> str:
     except ConfigError as error:
         return str(error)
     return NOT_RUN
-
-
-def _filled(
-    metrics: Sequence[dict[str, Any]], name: str, sizes: tuple[int, ...]
-) -> NDArray[np.float64]:
-    """Return the metric of each run; NaN if a run has none, or fewer flows than others."""
-    if not sizes:
-        return np.array([found.get(name, np.nan) for found in metrics], dtype=float)
-    values = np.full((len(metrics), *sizes), np.nan)
-    for index, found in enumerate(metrics):
-        value = found.get(name, ())
-        values[index, : len(value)] = value
-    return values
 
 
 def coordinates(sweep: Sweep) -> Variables:

@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The run store: whole files or none, damage noticed, the index only a cache."""
+"""The run store: whole files or none, and damage is noticed."""
 
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import errno
+import io
 import json
 import os
-import random
 import shutil
 from pathlib import Path
 
@@ -21,11 +20,10 @@ import tunnelcc as tc
 from helpers import tunnel_named
 from tunnelcc import catalog
 from tunnelcc.config import scenario
-from tunnelcc.store import Store, StoreError, run_id, runfile, summary
+from tunnelcc.store import FAILED, METRICS, RUN, Store, StoreError, run_id, runfile, summary
 from tunnelcc.store import record as records
-from tunnelcc.store import store as store_module
-from tunnelcc.store.index import Index, Row, Stamp
 from tunnelcc.store.record import Record
+from tunnelcc.store.runfile import NoSeriesError
 from tunnelcc.store.summary import summarise
 
 
@@ -36,12 +34,8 @@ def filled(tmp_path, plain_result, relay_result):
     store = Store(tmp_path / "runs")
     for result in (plain_result, relay_result):
         ids.append(run_id(result.experiment))
-        store.add(_row(result), runfile.encode(result.experiment, result))
+        store.add(ids[-1], RUN, runfile.encode(result.experiment, result))
     return tmp_path / "runs", ids
-
-
-def _row(result: tc.Result) -> Row:
-    return Row(run_id(result.experiment), "", json.dumps(summarise(result)))
 
 
 def _file(directory: Path, id_: str) -> Path:
@@ -80,18 +74,25 @@ def test_no_change_of_a_file_goes_unnoticed(data, plain_result):
     }[kind]
     with pytest.raises((runfile.DamagedFileError, tc.TunnelccError)):
         runfile.decode(changed)
+    # Metrics are read without the measurements: they are right, or told to be damaged.
+    with contextlib.suppress(runfile.DamagedFileError):
+        row = runfile.read_row("ab" * 16, io.BytesIO(changed))
+        assert json.dumps(row.metrics) == json.dumps(summarise(plain_result))
 
 
 @settings(deadline=None)
 @given(st.binary(max_size=200))
 def test_what_is_no_run_is_refused(data):
-    with pytest.raises(runfile.DamagedFileError):
-        runfile.decode(data)
+    for head in (b"", b"tunnelcc run 2\n", b"tunnelcc run 3\n"):
+        with pytest.raises(runfile.DamagedFileError):
+            runfile.decode(head + data)
+        with pytest.raises(runfile.DamagedFileError):
+            runfile.read_row("ab" * 16, io.BytesIO(head + data))
 
 
 def test_a_file_of_a_newer_version_is_told():
-    with pytest.raises(tc.TunnelccError, match="format 3 of a newer tunnelcc"):
-        runfile.decode(b"tunnelcc run 3\nwhatever comes then")
+    with pytest.raises(tc.TunnelccError, match="format 4 of a newer tunnelcc"):
+        runfile.decode(b"tunnelcc run 4\nwhatever comes then")
 
 
 def test_a_file_of_an_older_version_is_told():
@@ -99,120 +100,86 @@ def test_a_file_of_an_older_version_is_told():
         runfile.decode(b"tunnelcc run 1\nwhatever came then")
 
 
-def test_rows_survive_the_loss_of_the_index(filled):
-    directory, ids = filled
-    store = Store(directory)
-    before = [repr(store.row(id_)) for id_ in ids]
-    (directory / "index.txt").unlink()
-    store = Store(directory)
-    assert [repr(store.row(id_)) for id_ in ids] == before
-    assert store.row(ids[0]).metrics["goodput"] > 5e6
+def _old_file(result: tc.Result) -> bytes:
+    """Return a run's file as versions before had it: without metrics."""
+    body = runfile._body(result)
+    text, _, numbers = body.partition(b"\n")
+    table = {"experiment": result.experiment.table(), "measured": json.loads(text)}
+    body = json.dumps(table).encode() + b"\n" + numbers
+    return b"tunnelcc run 2\n%s\n%s" % (runfile._digest(body).encode(), body)
 
 
-def test_a_damaged_index_is_made_anew(filled):
-    directory, ids = filled
-    (directory / "index.txt").write_bytes(b"no database at all" * 100)
-    store = Store(directory)
-    assert all(store.row(id_) is not None for id_ in ids)
-
-
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        (b'\\"goodput\\": ', b'\\"goodput\\": 9'), (b'"", ', b'"no luck", '), (b"\n", b""),
-        (b'["', b'["x'), (b"[", b"{"), (b" [", b"["),
-    ],
-    ids=str,
-)  # fmt: skip
-def test_an_index_that_was_changed_is_not_believed(filled, old, new):
-    directory, ids = filled
-    before = Store(directory).rows(ids)
-    file = directory / "index.txt"
-    data = file.read_bytes()
-    assert old in data
-    file.write_bytes(data.replace(old, new))
-    for _ in range(2):  # the second time from what the first has made
-        store = Store(directory)
-        assert store.rows(ids) == before
-        assert dict(store.damaged()) == {}
-
-
-def test_rows_of_another_version_of_the_metrics_do_not_count(tmp_path):
-    file, stamp = tmp_path / "index.txt", Stamp(1, 2)
-    row = Row("ab" * 16, "", '{"goodput": 1}')
-    Index(file, "old").put(row, stamp)
-    index = Index(file, "new")
-    assert index.get({row.id: stamp}) == {}
-    index.put(row, stamp)
-    assert index.get({row.id: stamp}) == {row.id: row}
-    assert index.get({row.id: Stamp(1, 3)}) == {}
-
-
-def test_the_index_sees_what_others_append_and_does_not_grow_without_end(tmp_path, monkeypatch):
-    monkeypatch.setattr("tunnelcc.store.index._MOST_LINES", 10)
-    file, stamp = tmp_path / "index.txt", Stamp(1, 2)
-    one, other = Index(file, "1"), Index(file, "1")
-    rows = {id_: Row(id_, "no luck") for id_ in ("ab" * 16, "cd" * 16)}
-    sizes = []
-    for _ in range(40):
-        for row in rows.values():
-            one.put(row, stamp)
-        assert other.get(dict.fromkeys(rows, stamp)) == rows
-        sizes.append(file.stat().st_size)
-    assert max(sizes) < 10 * sizes[0]
-    assert Index(file, "1").get(dict.fromkeys(rows, stamp)) == rows
-
-
-def test_what_a_killed_process_left_of_a_line_takes_no_other_with_it(tmp_path):
-    file, stamp, row = tmp_path / "index.txt", Stamp(1, 2), Row("ab" * 16, "")
-    file.write_bytes(b'0123456789abcdef ["half a li')
-    index = Index(file, "1")
-    assert index.get({row.id: stamp}) == {}
-    index.put(row, stamp)
-    assert index.get({row.id: stamp}) == {row.id: row}
-
-
-def test_verification_mends_the_index(filled, monkeypatch):
-    directory, ids = filled
-    store = Store(directory)
-    before = store.rows(ids)
-    file = _file(directory, ids[0])
-    store._index.put(Row(ids[0], "", '{"goodput": 1}'), Stamp.of(file))
-    store = Store(directory)
-    assert store.row(ids[0]).metrics == {"goodput": 1}
+def test_a_store_of_an_older_version_is_read_and_continued(tmp_path, plain_result):
+    id_, failed = run_id(plain_result.experiment), "ab" * 16
+    store = Store(tmp_path)
+    store.add(id_, RUN, _old_file(plain_result))
+    body = json.dumps({"experiment": {}, "error": "no luck"}).encode() + b"\n"
+    digest = runfile._digest(body).encode()
+    store.add(failed, RUN, b"tunnelcc run 2\n%s\n%s" % (digest, body))
+    (tmp_path / "store.json").write_text('{"format": 1}')
+    (tmp_path / "index.txt").write_text("of the older version")
+    store = Store(tmp_path)
+    assert store.load(id_).to_json() == plain_result.to_json()
+    assert json.dumps(store.row(id_).metrics) == json.dumps(summarise(plain_result))
+    assert (store.is_done(id_, series=True), store.is_done(failed)) == (True, False)
+    assert store.row(failed).error == "no luck"
     assert dict(store.damaged()) == {}
-    store = Store(directory)
-    assert store.rows(ids) == before
+    store.clean()
+    assert not (tmp_path / "index.txt").exists()
 
 
-@pytest.mark.parametrize("seed", range(60))
-def test_no_byte_of_the_index_changes_a_number(filled, seed):
+def test_a_run_without_series_has_its_metrics_and_says_how_to_get_more(tmp_path, relay_result):
+    id_ = run_id(relay_result.experiment)
+    store = Store(tmp_path)
+    data = runfile.encode(relay_result.experiment, relay_result, series=False)
+    assert len(data) < 10_000
+    store.add(id_, METRICS, data)
+    assert json.dumps(store.row(id_).metrics) == json.dumps(summarise(relay_result))
+    assert store.experiment(id_) == relay_result.experiment
+    with pytest.raises(NoSeriesError, match=r"`tunnelcc sweep --series`"):
+        store.load(id_)
+    assert (store.is_done(id_), store.is_done(id_, series=True)) == (True, False)
+    assert dict(store.damaged()) == {}
+    store.add(id_, RUN, runfile.encode(relay_result.experiment, relay_result))
+    assert store.kinds() == {id_: RUN}
+    assert store.load(id_).to_json() == relay_result.to_json()
+    assert len(list(tmp_path.glob("runs/*/*"))) == 1
+
+
+def test_a_run_that_failed_may_succeed_later(filled, plain_result):
     directory, ids = filled
-    draw = random.Random(seed)
     store = Store(directory)
-    before = store.rows(ids)
-    file = directory / "index.txt"
-    data = bytearray(file.read_bytes())
-    used = [place for place, byte in enumerate(data) if byte]
-    for _ in range(draw.choice((1, 3, 100))):
-        data[draw.choice(used)] ^= draw.randrange(1, 256)
-    opened = Store(directory)
-    if seed % 2:
-        opened.rows(ids)  # it was read before it is changed
-    file.write_bytes(data)
-    assert opened.rows(ids) == before
-    assert opened.rows(ids) == before
-    store = Store(directory)
-    assert store.rows(ids) == before
+    id_ = "cd" * 16
+    error = tc.RunError("no luck")
+    before = store.state()
+    store.add(id_, FAILED, runfile.encode(plain_result.experiment, error))
+    assert store.state() != before
+    assert (store.row(id_).error, store.is_done(id_)) == ("no luck", False)
+    assert store.kinds() == {**dict.fromkeys(ids, RUN), id_: FAILED}
+    store.add(id_, RUN, runfile.encode(plain_result.experiment, plain_result))
+    assert (store.row(id_).error, store.is_done(id_)) == ("", True)
+    store.remove([id_])
+    assert store.row(id_) is None
+
+
+def test_metrics_of_another_version_are_computed_again(filled, tmp_path, plain_result, monkeypatch):
+    directory, ids = filled
+    data = runfile.encode(plain_result.experiment, plain_result, series=False)
+    Store(tmp_path / "other").add(ids[0], METRICS, data)
+    monkeypatch.setattr(runfile, "summary_version", lambda: "another")
+    monkeypatch.setattr(runfile, "summarise", lambda result: {"goodput": 1.0})
+    assert Store(directory).row(ids[0]).metrics == {"goodput": 1.0}
+    # Nobody can compute them without the series.
+    assert Store(tmp_path / "other").row(ids[0]).metrics["goodput"] > 5e6
 
 
 def test_rows_of_what_is_there(filled):
     directory, ids = filled
     store = Store(directory)
-    assert store.rows(["ab" * 16, *ids]) == {id_: store.row(id_) for id_ in ids}
-    assert store.rows([]) == {}
+    assert store.row(ids[0]).metrics["goodput"] > 5e6
+    assert store.row("ab" * 16) is None
     _file(directory, ids[1]).write_bytes(b"")
-    assert list(store.rows(ids)) == ids[:1]
+    assert [store.row(id_) is None for id_ in ids] == [False, True]
 
 
 @pytest.mark.parametrize("damage", ["truncate", "alter", "empty"])
@@ -229,7 +196,8 @@ def test_a_damaged_run_is_not_there(filled, damage):
         }[damage]
     )
     store = Store(directory)
-    assert store.row(ids[0]) is None
+    # The middle is in the measurements, so that its metrics are still known.
+    assert (store.row(ids[0]) is None) == (damage != "alter")
     assert store.row(ids[1]) is not None
     assert [id_ for id_, _ in store.damaged()] == [ids[0]]
     with pytest.raises(StoreError, match="is damaged"):
@@ -247,14 +215,6 @@ def test_metrics_are_computed_again_where_their_code_has_changed(file, monkeypat
     assert summary.summary_version.__wrapped__() != before
 
 
-def test_metrics_are_made_anew_when_their_code_changes(filled, monkeypatch):
-    directory, ids = filled
-    monkeypatch.setattr(store_module, "summary_version", lambda: "other")
-    monkeypatch.setattr(store_module, "summarise", lambda result: {"goodput": 1.0})
-    store = Store(directory)
-    assert store.row(ids[0]).metrics == {"goodput": 1.0}
-
-
 def test_a_full_disk_is_told_and_leaves_nothing_half_written(filled, monkeypatch, plain_result):
     directory, ids = filled
     write = Path.write_bytes
@@ -264,10 +224,9 @@ def test_a_full_disk_is_told_and_leaves_nothing_half_written(filled, monkeypatch
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(Path, "write_bytes", full)
-    row = dataclasses.replace(_row(plain_result), id="ab" * 16)
     data = runfile.encode(plain_result.experiment, plain_result)
     with pytest.raises(StoreError) as caught:
-        Store(directory).add(row, data)
+        Store(directory).add("ab" * 16, RUN, data)
     monkeypatch.undo()
     assert "No space left on device" in str(caught.value)
     assert "are kept" in str(caught.value)
@@ -275,7 +234,7 @@ def test_a_full_disk_is_told_and_leaves_nothing_half_written(filled, monkeypatch
     assert not list(directory.glob("**/.*.tmp"))
 
 
-RECORD = Record("0.1.0", "f" * 32, '"path.loss" = ["1%"]', 2, ["ab" * 16, ""])
+RECORD = Record("0.1.0", "f" * 32, '"path.loss" = ["1%"]', 2, ["ab" * 16, ""], "cd" * 16)
 
 
 @settings(deadline=None)
@@ -310,18 +269,10 @@ def test_two_stores_share_a_directory(filled):
     assert repr(second.row(ids[1])) == repr(first.row(ids[1]))
 
 
-def test_runs_are_read_where_no_index_can_be_written(filled):
-    directory, ids = filled
-    (directory / "index.txt").unlink()
-    (directory / "index.txt").mkdir()
-    store = Store(directory)
-    assert all(store.row(id_) is not None for id_ in ids)
-
-
 def test_a_newer_store_is_told(filled):
     directory, _ = filled
     (directory / "store.json").write_text(json.dumps({"format": 99}))
-    with pytest.raises(StoreError, match=r"format 99 of a newer tunnelcc; .* format 1$"):
+    with pytest.raises(StoreError, match=r"format 99 of a newer tunnelcc; .* up to 2$"):
         Store(directory)
 
 
@@ -415,7 +366,6 @@ def test_a_sweep_is_good_from_any_directory(tmp_path, monkeypatch, run):
     for arguments in (["verify"], ["verify", "--delete"], ["ls"], ["ls", "mine"]):
         code, _, err = run("store", *arguments, "--store", work / "runs")
         assert (code, err) == (0, "")
-    (work / "runs/index.txt").unlink()
     again = tc.open(work / "runs/mine", series=True)
     assert (again["error"] == "").all()
     np.testing.assert_array_equal(again["goodput"], done["goodput"])

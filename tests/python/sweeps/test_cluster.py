@@ -104,6 +104,6 @@ def test_what_is_not_installed_is_told(tmp_path, monkeypatch):
 
 
 def test_workers_with_other_models_are_refused():
-    measured = execute.Measured("other", b"", "{}")
+    measured = execute.Measured("other", b"")
     with pytest.raises(tc.TunnelccError, match=r"other models \(other\)"):
         execute._check_models(measured)

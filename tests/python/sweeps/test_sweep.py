@@ -15,8 +15,7 @@ import tunnelcc as tc
 from tunnelcc import metrics, sweeps
 from tunnelcc.output.progress import RunsProgress
 from tunnelcc.simulation import pool
-from tunnelcc.store import Store, model_version, run_id, runfile
-from tunnelcc.store.index import Row
+from tunnelcc.store import FAILED, Store, model_version, run_id, runfile
 from tunnelcc.sweeps.execute import complete
 
 BASE = {"path": {"rate": "10Mbps"}, "flows": [{"cc": "bbr"}, {"cc": "cubic"}], "duration": "1s"}
@@ -208,8 +207,7 @@ def test_failed_runs_are_tried_again(tmp_path):
     experiment = tc.Sweep(BASE, {}, 1).experiment(0)
     error = tc.RunError("the machine was switched off")
     store = Store(tmp_path)
-    row = Row(run_id(experiment), str(error))
-    store.add(row, runfile.encode(experiment, error))
+    store.add(run_id(experiment), FAILED, runfile.encode(experiment, error))
     found = tc.sweep(BASE, {}, 1, store=tmp_path, jobs=1, progress=False)
     assert found["error"].item() == ""
     assert found["goodput"].item() > 5e6

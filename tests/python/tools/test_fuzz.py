@@ -40,7 +40,7 @@ def test_all_fuzzers_find_nothing_for_a_while():
 
 @pytest.mark.slow
 def test_what_is_wrong_is_found_and_can_be_repeated():
-    careless = "from tunnelcc.store import runfile; runfile._digest = lambda body: b'same'"
+    careless = "from tunnelcc.store import runfile; runfile._digest = lambda data: 'same'"
     done = _fuzz("--only", "store", "--seconds", "30", before=careless)
     assert done.returncode == 1
     assert "repeat: python -m tests.fuzz --seed 1 --only store --case " in done.stdout

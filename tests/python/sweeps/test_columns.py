@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Large sweeps: their metrics in columns, without series, and what is finished known at once."""
+
+from __future__ import annotations
+
+import shutil
+
+import numpy as np
+import pytest
+from fastparquet import ParquetFile
+
+import tunnelcc as tc
+from tunnelcc import sweeps
+from tunnelcc.store import METRICS, Store
+from tunnelcc.sweeps import columns, results
+
+BASE = {"path": {"rate": "2Mbps"}, "duration": "1s", "flows": [{"cc": "bbr", "count": 2}]}
+AXES = {"path.rtt": ["10ms", "20ms"], "cc": ["bbr", "cubic"]}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def small():
+    """Let sweeps of more than three runs be large."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(columns, "LEAST_RUNS", 3)
+        patch.setattr(sweeps, "LEAST_RUNS", 3)
+        patch.setattr(sweeps, "MOST_WITH_SERIES", 3)
+        yield
+
+
+@pytest.fixture(scope="module")
+def swept(small, tmp_path_factory):
+    """A store of a large sweep, and its results."""
+    store = tmp_path_factory.mktemp("swept")
+    return store, _sweep(store)
+
+
+@pytest.fixture
+def copied(swept, tmp_path):
+    """A copy of that store, and the results."""
+    store = tmp_path / "store"
+    shutil.copytree(swept[0], store)
+    return store, swept[1]
+
+
+def _sweep(store, seeds=2, **options):
+    return tc.sweep(BASE, AXES, seeds, store=store, jobs=1, name="x", progress=False, **options)
+
+
+def test_a_large_sweep_is_a_table_that_other_programs_read(swept, monkeypatch):
+    store, done = swept
+    assert {*Store(store).kinds().values()} == {METRICS}
+    table = ParquetFile(str(store / "sweeps" / "x.parquet")).to_pandas()
+    assert len(table) == 8
+    assert table["path.rtt"].tolist() == [0.01] * 4 + [0.02] * 4
+    assert table["cc"].tolist() == ["bbr", "bbr", "cubic", "cubic"] * 2
+    assert table["seed"].tolist() == [1, 2] * 4
+    np.testing.assert_array_equal(table["goodput"], done["goodput"].values.ravel())
+    np.testing.assert_array_equal(table["flow_rtt.1"], done["flow_rtt"].values[..., 1].ravel())
+    # Opened from it, no file of a run is read, and the results are the same.
+    with monkeypatch.context() as patch:
+        patch.setattr(Store, "row", lambda *_: pytest.fail("it was read"))
+        assert tc.open(store / "x").identical(done)
+    with pytest.raises(tc.TunnelccError, match=r"without its series.*--series"):
+        tc.open(store / "x", series=True)
+
+
+def test_finished_runs_are_known_without_making_their_experiments(copied, monkeypatch):
+    store, done = copied
+    with monkeypatch.context() as patch:
+        patch.setattr(sweeps.execute, "experiment_spec", lambda _: pytest.fail("it was made"))
+        assert _sweep(store).identical(done)
+    # What is gone is run again, and what was changed since is looked at.
+    ids = done["run"].values.ravel().tolist()
+    Store(store).remove(ids[3:4])
+    assert tc.open(store / "x")["error"].values.ravel()[3] == results.NOT_RUN
+    declared = tc.Sweep(BASE, AXES, 2, name="x")
+    tally = sweeps.run(declared, store, jobs=1, progress=False)
+    assert (tally.cached, tally.done, tally.ids) == (7, 1, ids)
+    assert tc.open(store / "x").identical(done)
+    monkeypatch.setattr(sweeps, "sources", lambda table: "changed")
+    made = []
+    real = sweeps.execute.experiment_spec
+    monkeypatch.setattr(sweeps.execute, "experiment_spec", lambda it: made.append(it) or real(it))
+    assert _sweep(store).identical(done)
+    assert len(made) == 8
+
+
+def test_series_are_kept_where_they_are_asked_for(copied, tmp_path):
+    store, done = copied
+    kept = _sweep(store, series=True)
+    assert "cwnd" in kept
+    np.testing.assert_array_equal(kept["goodput"], done["goodput"])
+    assert METRICS not in Store(store).kinds().values()
+
+    def bytes_read(run):
+        return run.flow_delivered_bytes
+
+    own = tc.sweep(
+        BASE, AXES, 1, store=tmp_path / "own", jobs=1, progress=False, metrics=[bytes_read]
+    )
+    assert (own["bytes_read"] > 0).all()
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_damaged_table_is_made_anew(swept, seed):
+    store, done = swept
+    file = store / "sweeps" / "x.parquet"
+    data = bytearray(file.read_bytes())
+    draw = np.random.default_rng(seed)
+    for place in draw.integers(0, len(data), 1 + seed):
+        data[place] ^= int(draw.integers(1, 256))
+    file.write_bytes({6: data[: len(data) // 2], 7: b""}.get(seed, data))
+    assert tc.open(store / "x").identical(done)
+    assert file.read_bytes() != data
+
+
+def test_where_no_table_can_be_written_runs_are_read(copied):
+    store, done = copied
+    file = store / "sweeps" / "x.parquet"
+    file.unlink()
+    file.mkdir()
+    assert tc.open(store / "x").identical(done)
+
+
+def test_failed_and_impossible_runs_are_in_the_table(tmp_path):
+    axes = {"path.buffer": ["500B", "1bdp"], "cc": ["bbr", "cubic"]}
+    done = tc.sweep(BASE, axes, 1, store=tmp_path, jobs=1, name="y", progress=False)
+    assert tc.open(tmp_path / "y").identical(done)
+    assert "room for one packet" in done["error"].values[0, 0, 0]
+    tally = sweeps.run(tc.Sweep(BASE, axes, 1, name="y"), tmp_path, jobs=1, progress=False)
+    assert (tally.cached, tally.failed) == (2, 2)
+
+
+def test_results_are_exported_as_parquet(swept, tmp_path, run):
+    store, done = swept
+    file = tmp_path / "x.parquet"
+    code, _, err = run("store", "export", "x", file, "--store", store)
+    assert code == 0, err
+    table = ParquetFile(str(file)).to_pandas()
+    np.testing.assert_array_equal(table["goodput"], done["goodput"].values.ravel())
