@@ -62,7 +62,10 @@ def print_fit(found: Fit) -> None:
     rows = [[_NAMES[it.name], *_written(it), it.how] for it in known]
     Table("", ["", "value", "95 % interval", "from"], rows, (1, 2), whole=range(4)).print(out)
     share = f" in {found.share:.0%} of the simulations that are like it" if found.runs else ""
-    out.print(f"limited by {fits.KINDS.get(found.limit, found.limit)}{share}", markup=False)
+    names = [fits.KINDS.get(it, it) for it in (found.limit, found.other) if it]
+    out.print(f"limited by {names[0]}{share}", markup=False)
+    if found.other:
+        out.print(f"or by {names[1]}: the files do not decide it", markup=False)
     if found.limit == "receive_window":
         window, rtt = format_size(round(reading.window)), f"{1e3 * reading.mean_rtt:.4g} ms"
         rate = mbit(8 * reading.window / reading.mean_rtt)

@@ -36,7 +36,9 @@ ROUNDS = 5
 LONGEST = 30.0
 
 # An interval whose ends differ by more than this factor tells too little.
-_TELLS = {"rate": 1.1, "rtt": 1.06, "buffer": 1.5, "loss": float("inf")}
+_TELLS = {"rate": 1.2, "rtt": 1.2, "buffer": 1.6, "loss": float("inf")}
+# If less than this part of the simulations say what limited the flows, it is open.
+_AGREE = 2 / 3
 # Header of IP and TCP with timestamps, bytes: path.rate is of IP packets.
 _HEADER = 52
 # Without a limit by the path, its rate is at least this times the goodput.
@@ -66,7 +68,8 @@ class Estimate:
 @dataclass(frozen=True)
 class Fit:
     """What a measurement tells of its path. ``limit``: what limited the flows; ``share``: how many
-    of the simulations that are like the measurement say so (1: read directly).
+    of the simulations that are like the measurement say so (1: read directly). ``other``: what most
+    of the rest say, if too many do ("": none).
     """
 
     reading: Reading
@@ -74,6 +77,7 @@ class Fit:
     limit: str
     share: float
     runs: int
+    other: str = ""
 
     @cached_property
     def table(self) -> dict[str, Any]:
@@ -138,12 +142,14 @@ def fit(
         raise TunnelccError("nearly all simulations of the fit failed") from None
     # The runs of the last round are those that are most like the measurement.
     votes = Counter(filter(None, kinds[-max(runs // 6, 1) :]))
-    limit, count = votes.most_common(1)[0] if votes else ("network", 0)
+    (limit, count), *others = votes.most_common(2) or [("network", 0)]
+    share = count / max(votes.total(), 1)
     simulated = prior.estimates(result.middle, result.low, result.high, limit)
     if measured.pings is not None:
         del simulated["rtt"]  # pings tell it better
     estimates |= simulated
-    return Fit(found, estimates, limit, count / max(votes.total(), 1), runs)
+    other = others[0][0] if others and share < _AGREE else ""
+    return Fit(found, estimates, limit, share, runs, other)
 
 
 def _results(
@@ -249,8 +255,10 @@ class _Prior:
                 )
             elif not is_told and name == "buffer":
                 how = "the flow did not fill it: CUBIC without random loss, or several flows, would"
-                if limit in ("link", "congestion_window") and not self.found.has_raw_rtt:
-                    how = "only with the RTT without queues: `ping` before the flow would tell"
+                if limit in ("link", "congestion_window"):
+                    how = "a longer measurement would tell it better"
+                    if not self.found.has_raw_rtt:
+                        how = "only with the RTT without queues: `ping` before the flow would tell"
             elif not is_told:
                 how = "`ping` before the flow starts would tell"
             found[name] = Estimate(name, value, least, most, is_told, how)

@@ -175,6 +175,9 @@ def check(experiment: Experiment) -> str:
             known = [it for it in read_toml(catalog.PROGRAMS) if _programs(it)]
             expected = f"a program that can be measured: wireguard, {', '.join(known)}"
             problems.append(Problem("tunnel", name, expected))
+        if carrier is None and len({flow.cc.name for flow in experiment.flows}) > 1:
+            expected = "the congestion control of all carriers, as the flows have several"
+            problems.append(Problem("tunnel.cc", "none", expected))
         if any(flow.rtt is not None for flow in experiment.flows):
             problems.append(Problem("flows.rtt", "given", "no value with a tunnel"))
     if problems:

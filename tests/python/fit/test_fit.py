@@ -170,42 +170,52 @@ def test_linuxs_path_is_found(tmp_path, name, limit, loss, is_full):
         assert not values["rate"].is_told
 
 
-# Rate (Mbit/s), RTT (ms), buffer (BDP), loss (%), congestion control.
-PATHS = [
-    (38, 29, 0.87, 0, "cubic"), (16, 114, 0.5, 0.12, "bbr"), (43, 25, 0.54, 0, "reno"),
-    (9, 44, 0.6, 0.07, "reno"), (28, 97, 1.1, 0, "cubic"), (11, 44, 1.5, 0.16, "bbr"),
-    (15, 29, 0.6, 0.85, "reno"), (17, 69, 0.5, 0, "reno"),
-]  # fmt: skip
+def paths(count):
+    """Yield paths with flows at random, and what 20 pings before them would add."""
+    generator = np.random.default_rng(2026)
+    for _ in range(count):
+        rate, rtt, buffer = (
+            float(np.exp(generator.uniform(*np.log(ends))))
+            for ends in ((5, 50), (10, 130), (0.35, 4))
+        )
+        no_loss = generator.random() < 0.5
+        loss = 0.0 if no_loss else float(np.exp(generator.uniform(*np.log((1e-4, 0.02)))))
+        cc = ("cubic", "bbr", "reno")[generator.integers(3)]
+        has_pings = bool(generator.random() < 0.6)
+        seed = 500 + int(generator.integers(1_000_000))
+        pings = Pings(rtt / 1e3 * 1.001 + generator.exponential(2e-4, 20), 20)
+        path = {"rate": f"{rate:.4g}Mbps", "rtt": f"{rtt:.4g}ms", "buffer": f"{buffer:.3g}bdp",
+                "loss": round(loss, 6)}  # fmt: skip
+        truth = {"rate": 1e6 * rate, "rtt": rtt / 1e3, "buffer": buffer * rtt / 1e3}
+        yield path, cc, seed, pings if has_pings else None, {**truth, "loss": loss}
 
 
 @pytest.mark.slow
 def test_simulated_paths_are_found(tmp_path):
-    """Eight paths, measured as ss would each second for 20 s, with 20 pings before."""
+    """60 paths, measured as iperf3 would each second for 20 s; 33 with pings before."""
     found = {"rate": [], "rtt": [], "buffer": [], "loss": [], "limit": []}
-    generator = np.random.default_rng(5)
-    for number, (rate, rtt, buffer, loss, cc) in enumerate(PATHS):
-        path = {"rate": f"{rate}Mbps", "rtt": f"{rtt}ms", "buffer": f"{buffer}bdp",
-                "loss": loss / 100}  # fmt: skip
+    for number, (path, cc, seed, pings, truth) in enumerate(paths(60)):
         run = tc.run(
-            {"path": path, "flows": [{"cc": cc}], "duration": "20s", "seed": 500 + number,
+            {"path": path, "flows": [{"cc": cc}], "duration": "20s", "seed": seed,
              "hosts": {"tcp_rmem": "64MiB", "tcp_wmem": "64MiB"}},
             progress=False,
         )  # fmt: skip
         (stream,) = iperf3.read("it", iperf3.write(run)).streams
-        pings = Pings(rtt / 1e3 * 1.001 + generator.exponential(2e-4, 20), 20)
-        fit = fits.fit(Measurement("it", [stream], pings), store=tmp_path, progress=False)
-        truth = {"rate": 1e6 * rate, "rtt": rtt / 1e3, "buffer": buffer * rtt / 1e3}
+        measured = Measurement(f"it{number}", [stream], pings)
+        fit = fits.fit(measured, store=tmp_path, progress=False)
         for name, tolerance in (("rate", 0.05), ("rtt", 0.02), ("buffer", 0.2)):
             it = fit.estimates[name]
             if it.is_told:
                 found[name].append(abs(it.value / truth[name] - 1) <= tolerance)
         it = fit.estimates["loss"]
-        found["loss"].append(it.low <= loss / 100 <= it.high)
-        found["limit"].append(fit.limit == fits._kind(run))
+        found["loss"].append(it.low <= truth["loss"] <= it.high)
+        if not fit.other:
+            found["limit"].append(fit.limit == fits._kind(run))
         print(path, cc, fit.limit, fits._kind(run), fit.estimates)
     counts = {name: (sum(values), len(values)) for name, values in found.items()}
     print(counts)
-    for right, told in counts.values():
-        assert right >= told - 1
-    assert counts["rate"][1] >= 6
-    assert counts["rtt"] == (8, 8)
+    least = {"rate": 0.95, "rtt": 0.95, "buffer": 0.9, "loss": 0.9, "limit": 0.95}
+    for name, (right, told) in counts.items():
+        assert right >= least[name] * told, name
+    assert counts["rate"][1] >= 40
+    assert counts["rtt"][1] >= 36

@@ -48,7 +48,9 @@ def fake_gost(tmp_path, monkeypatch):
 
 
 @can_measure
-@pytest.mark.parametrize("signal_", [signal.SIGKILL, signal.SIGINT])
+@pytest.mark.parametrize(
+    "signal_", [signal.SIGKILL, pytest.param(signal.SIGINT, marks=pytest.mark.slow)]
+)
 def test_a_command_that_is_killed_leaves_nothing(fake_gost, signal_):
     command = [sys.executable, "-m", "tunnelcc", "measure", "--tunnel", "gost-relay-ws"]
     process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
@@ -123,6 +125,7 @@ def test_a_real_tunnel_is_like_the_simulated_one(tunnel):
         ({"tunnel": "vtun"}, "wireguard, gost-relay-ws"),
         ({"tunnel": "wireguard", "flows.0.rtt": "80ms"}, "with a tunnel"),
         ({"flows.0.bytes": "1MB"}, "flows.bytes"),
+        ({"tunnel": "gost-relay-ws", "flows": [{"cc": "reno"}, {"cc": "cubic"}]}, "all carriers"),
         ({"direction": "down"}, "direction"),
     ],
 )

@@ -72,6 +72,7 @@ def test_a_report_of_a_scenario_and_of_its_results(run, tmp_path, monkeypatch):
     assert "goodput" in err
 
 
+@pytest.mark.slow
 def test_one_experiment_without_a_sweep_has_a_report(run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "one.toml").write_text('duration = "1s"\n[path]\nrate = "4Mbps"\nrtt = "20ms"\n')
