@@ -37,21 +37,123 @@ Channel
 Network::ChannelFrom(uint32_t route, End sender, int64_t extraDelay)
 {
     const std::vector<RouteStepSpec>& steps = m_spec.routes.at(route).sent[sender];
+    const uint32_t host = m_spec.routes.at(route).hosts[sender];
+    MtuSource* source = nullptr;
+    if (const LinkMtuSpec* mtu = MtuOn(route, sender))
+    {
+        source = &m_mtuSources.emplace_back(mtu->ipHeader);
+    }
     Channel channel(DirectionOf(steps.back()), SpecOf(steps.back()).delay + extraDelay);
-    channel = Captured(steps.back(), channel);
+    channel = Gated(steps, steps.size() - 1, Captured(steps.back(), channel), source, host);
     // From the receiver to the sender, as each router knows the next one.
     for (size_t left = steps.size() - 1; left > 0; --left)
     {
         RouteHop* next = left + 1 < steps.size() ? &m_hops.back() : nullptr;
         RouteHop& hop = m_hops.emplace_back(channel, next);
         const RouteStepSpec& step = steps[left - 1];
-        channel = Captured(step, Channel(DirectionOf(step), SpecOf(step).delay));
+        channel = Gated(steps,
+                        left - 1,
+                        Captured(step, Channel(DirectionOf(step), SpecOf(step).delay)),
+                        source,
+                        host);
         if (left == 1)
         {
             channel = Channel(m_entries.emplace_back(channel, hop));
         }
     }
+    if (source)
+    {
+        source->SetOnward(channel);
+        return Channel(*source);
+    }
     return channel;
+}
+
+const LinkMtuSpec*
+Network::MtuOn(uint32_t route, End sender) const
+{
+    for (const RouteStepSpec& step : m_spec.routes.at(route).sent[sender])
+    {
+        if (SpecOf(step).mtu.IsOn())
+        {
+            return &SpecOf(step).mtu;
+        }
+    }
+    return nullptr;
+}
+
+Channel
+Network::BackFrom(const std::vector<RouteStepSpec>& steps, size_t step)
+{
+    if (step == 0)
+    {
+        return Channel(m_hostItself, 0);
+    }
+    // From the sender to the router, as each knows the next one.
+    auto turned = [&](size_t place) {
+        return RouteStepSpec{steps[place].link, !steps[place].isReverse};
+    };
+    Channel channel = Captured(turned(0), Channel(DirectionOf(turned(0)), SpecOf(turned(0)).delay));
+    for (size_t place = 1; place < step; ++place)
+    {
+        RouteHop& hop = m_hops.emplace_back(channel, place > 1 ? &m_hops.back() : nullptr);
+        channel = Captured(turned(place),
+                           Channel(DirectionOf(turned(place)), SpecOf(turned(place)).delay));
+        if (place + 1 == step)
+        {
+            channel = Channel(m_entries.emplace_back(channel, hop));
+        }
+    }
+    return channel;
+}
+
+Channel
+Network::Gated(const std::vector<RouteStepSpec>& steps,
+               size_t step,
+               const Channel& channel,
+               MtuSource* source,
+               uint32_t host)
+{
+    const LinkMtuSpec& spec = SpecOf(steps[step]).mtu;
+    if (!spec.IsOn())
+    {
+        return channel;
+    }
+    MtuMessages* messages = nullptr;
+    if (spec.mtu > 0 && spec.tooBig == TooBig::TELL)
+    {
+        messages = &m_mtuMessages.emplace_back(*source, spec);
+        Channel back = BackFrom(steps, step);
+        if (m_capture)
+        {
+            back = m_capture->AddMessages(*messages, host, steps[step].link, back);
+        }
+        messages->SetBack(back);
+    }
+    return Channel(m_mtuGates.emplace_back(spec,
+                                           channel,
+                                           *DirectionOf(steps[step]).GetBottleneck(),
+                                           *source,
+                                           messages));
+}
+
+Channel
+Network::InsideOf(const Channel& inside, Channel outer, const DatagramTunnelSpec& spec)
+{
+    MtuSource* outside = outer.GetMtuSource();
+    if (!outside)
+    {
+        return inside;
+    }
+    MtuSource& source = m_mtuSources.emplace_back(outside->IpHeader());
+    source.SetOnward(inside);
+    source.SetDontFragment(DontFragment::SET); // a tunnel does not tell datagrams
+    outside->SetDontFragment(spec.dontFragment);
+    if (!spec.fec)
+    {
+        outside->AddInside(source, spec.outer);
+    }
+    return Channel(source);
 }
 
 Channel

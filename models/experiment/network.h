@@ -6,6 +6,7 @@
 
 #include "host/cpu.h"
 #include "host/tcp-memory.h"
+#include "path/path-mtu.h"
 #include "path/path.h"
 #include "path/route.h"
 #include "spec/experiment-spec.h"
@@ -90,6 +91,14 @@ class Network
      */
     Channel ChannelFrom(uint32_t route, End sender, int64_t extraDelay);
 
+    /// The first link with an MTU or a firewall of its own that one end of a route sends across;
+    /// null: there is none.
+    const LinkMtuSpec* MtuOn(uint32_t route, End sender) const;
+
+    /// What a host inside a tunnel knows of the MTU. \param inside into the tunnel  \param outer
+    /// what the tunnel sends into \param spec of the tunnel
+    Channel InsideOf(const Channel& inside, Channel outer, const DatagramTunnelSpec& spec);
+
     /// What is captured of what a channel sends into a link: the channel that is to be used.
     Channel Captured(const RouteStepSpec& step, const Channel& channel);
 
@@ -100,6 +109,14 @@ class Network
     int64_t LastDelay(uint32_t route, End sender) const;
 
   private:
+    /// The way from the router before a step of a route to the route's sender.
+    Channel BackFrom(const std::vector<RouteStepSpec>& steps, size_t step);
+    /// Put the router in front of a link that has an MTU of its own. \param host that sends
+    Channel Gated(const std::vector<RouteStepSpec>& steps,
+                  size_t step,
+                  const Channel& channel,
+                  MtuSource* source,
+                  uint32_t host);
     const LinkSpec& SpecOf(const RouteStepSpec& step) const;
     PathDirection& DirectionOf(const RouteStepSpec& step);
 
@@ -110,6 +127,10 @@ class Network
     std::deque<Host> m_hosts;
     std::deque<RouteHop> m_hops;
     std::deque<RouteEntry> m_entries;
+    std::deque<MtuSource> m_mtuSources;
+    std::deque<MtuMessages> m_mtuMessages;
+    std::deque<MtuGate> m_mtuGates;
+    PathDirection m_hostItself; //!< of messages from a router beside their receiver
 };
 
 } // namespace tunnelcc

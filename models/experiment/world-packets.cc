@@ -150,7 +150,7 @@ World::LookaheadOf(const DatagramTunnelSpec& tunnel, uint32_t number, End sender
     bool waits = tunnel.fec && (tunnel.fec->timeout > 0 || tunnel.fec->blob);
     bool isPrompt = !waits && HasCores(m_spec, route.hosts.client) &&
                     HasCores(m_spec, route.hosts.server) && !tunnel.end.sharesThread;
-    if (!link || !link->IsClocked() || !isPrompt ||
+    if (!link || !link->IsClocked() || !isPrompt || m_network.MtuOn(tunnel.route, sender) ||
         !IsAlone(m_spec, number, sender, route.sent[sender].front()))
     {
         return std::nullopt;
@@ -222,7 +222,8 @@ World::DatagramChannels(DatagramParts& tunnel, const FlowSpec& flow)
     const TcpSpec& tcp = m_spec.tcp.at(flow.tcp);
     const PerEnd<Channel>& path = TunnelChannels(tunnel, flow);
     return MakePerEnd(End::CLIENT, [&](End sender) {
-        return Channel(tunnel.packets->AddChannel(sender, path[sender], tcp));
+        const Channel channel(tunnel.packets->AddChannel(sender, path[sender], tcp));
+        return m_network.InsideOf(channel, path[sender], tunnel.spec);
     });
 }
 

@@ -150,6 +150,13 @@ World::AddQuicLeg(const LegParts& given, const QuicSpec& quic)
                                                 MakeAlgorithm(parts, end, quic),
                                                 MakeRandomStream(m_spec.seed, threads, draws));
     };
+    for (End end : ENDS)
+    {
+        if (MtuSource* source = parts.channels[end].GetMtuSource())
+        {
+            source->SetDontFragment(DontFragment::SET); // RFC 9000, section 14
+        }
+    }
     LegEnds<QuicConnection> ends = MakePerEnd(End::CLIENT, makeConnection);
     QuicConnection::Join(*ends.client, *ends.server);
     for (End end : ENDS)

@@ -76,6 +76,27 @@ class Bottleneck
         return m_policer ? std::optional(m_policerDrops) : std::nullopt;
     }
 
+    /// Packets that exceeded the MTU in front of the link, and fragments that a firewall dropped,
+    /// since the simulation began.
+    struct MtuCounts
+    {
+        uint64_t tooBig{0};        //!< dropped
+        uint64_t fragmented{0};    //!< in several pieces into the link
+        uint64_t fragmentDrops{0}; //!< fragments, or packets that were to be fragmented
+    };
+
+    /// These counts; null: nobody counts.
+    const MtuCounts* Mtu() const
+    {
+        return m_mtu ? &*m_mtu : nullptr;
+    }
+
+    /// Let somebody in front of the link count.
+    MtuCounts& KeepMtu()
+    {
+        return m_mtu ? *m_mtu : m_mtu.emplace();
+    }
+
   protected:
     Bottleneck(const LinkSpec& spec, const RandomStream& lossStream)
         : m_rate(spec),
@@ -147,6 +168,7 @@ class Bottleneck
     PacketCount m_packetsIn;
     PacketCount m_randomLosses;
     PacketCount m_policerDrops;
+    std::optional<MtuCounts> m_mtu;
 };
 
 } // namespace tunnelcc

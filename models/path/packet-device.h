@@ -9,6 +9,8 @@
 namespace tunnelcc
 {
 
+class MtuSource;
+
 /// A network interface other than that of the path, such as a tunnel's. It takes packets from a
 /// host.
 class PacketDevice
@@ -21,6 +23,12 @@ class PacketDevice
                       const Packet& packet,
                       uint32_t ipBytes,
                       const PacketExtras* extras) = 0;
+
+    /// What the host knows of the MTU behind it; null if nothing there has one of its own.
+    virtual MtuSource* GetMtuSource()
+    {
+        return nullptr;
+    }
 };
 
 } // namespace tunnelcc

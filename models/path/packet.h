@@ -134,6 +134,12 @@ class PacketSink
     /// \param packet the packet
     /// \param extras its extras, if Packet::HasExtras()
     virtual void Receive(int64_t now, const Packet& packet, const PacketExtras* extras) = 0;
+
+    /// The receiver that this one hands packets to, if it stands in front of it; else null.
+    virtual const PacketSink* StandsFor() const
+    {
+        return nullptr;
+    }
 };
 
 } // namespace tunnelcc

@@ -248,6 +248,12 @@ class Channel
         });
     }
 
+    /// As PacketDevice::GetMtuSource().
+    MtuSource* GetMtuSource()
+    {
+        return m_device ? m_device->GetMtuSource() : nullptr;
+    }
+
   private:
     /// A packet left the link, or was dropped there. Inline, because every packet takes this way.
     [[gnu::always_inline]] void Propagate(int64_t departure,

@@ -203,6 +203,7 @@ struct LegResult
     std::optional<double> establishedAt;
     std::optional<double> connectFailedAt;
     std::optional<double> finishedAt;
+    std::optional<uint64_t> mss;
     LimitTimes limits;
     std::optional<ArqResult> arq;               //!< where the connection is not TCP
     std::optional<CongestionSeries> congestion; //!< of TCP, if ExperimentSpec::probeCongestion
@@ -262,6 +263,11 @@ struct LegResult
                     &T::finishedAt,
                     "s",
                     "time when the FIN was acknowledged; in QUIC that of all streams",
+                    Span::MOMENT),
+            Measure("mss",
+                    &T::mss,
+                    "byte",
+                    "payload of a full TCP segment at the end of the run (NaN: it never changes)",
                     Span::MOMENT),
             Measure("goodput_series", &T::goodputSeries, "bit/s", "payload that the receiver read"),
             Measure("throughput", &T::throughput, "bit/s", "IP bytes sent"),
@@ -382,6 +388,9 @@ struct LinkResult
     uint64_t randomLosses{0};
     std::optional<uint64_t> marks;
     std::optional<uint64_t> policerDrops;
+    std::optional<uint64_t> mtuDrops;
+    std::optional<uint64_t> fragmented;
+    std::optional<uint64_t> fragmentDrops;
     double utilisation{0};
     double queueDelayMean{0};
     double queueDelayP50{0};
@@ -408,6 +417,23 @@ struct LinkResult
                     &T::policerDrops,
                     "1",
                     "packets that the policer dropped (NaN: there is none)"),
+            Measure("link_mtu_drops",
+                    &T::mtuDrops,
+                    "1",
+                    "packets dropped in front of the link because they exceed its MTU (NaN: all "
+                    "senders know it)",
+                    Span::WHOLE_RUN),
+            Measure("link_fragmented",
+                    &T::fragmented,
+                    "1",
+                    "packets fragmented in front of the link (NaN: as link_mtu_drops)",
+                    Span::WHOLE_RUN),
+            Measure("link_fragment_drops",
+                    &T::fragmentDrops,
+                    "1",
+                    "fragments that a firewall dropped, and packets whose fragments it would drop "
+                    "(NaN: as link_mtu_drops)",
+                    Span::WHOLE_RUN),
             Measure("link_utilisation",
                     &T::utilisation,
                     "1",

@@ -82,6 +82,10 @@ class TcpLegProbe final : public EndpointProbe<TcpEndpoint>
         m_result.retransmits = counters.retransmits - m_atStart.retransmits;
         m_result.rtos = counters.rtos - m_atStart.rtos;
         m_result.tailLossProbes = counters.tailLossProbes - m_atStart.tailLossProbes;
+        if (m_sender.GetSender().MayChangeMss())
+        {
+            m_result.mss = m_sender.GetSender().Mss();
+        }
         m_result.finishedAt = Moment(m_sender.FinishedTime());
         m_result.connectFailedAt =
             Moment(std::max(m_sender.ConnectFailedTime(), m_receiver.ConnectFailedTime()));

@@ -62,6 +62,12 @@ class LinkProbe
         m_result.randomLosses = m_link.RandomLosses().measured;
         m_result.marks = Measured(m_link.Marks());
         m_result.policerDrops = Measured(m_link.PolicerDrops());
+        if (const Bottleneck::MtuCounts* mtu = m_link.Mtu())
+        {
+            m_result.mtuDrops = mtu->tooBig;
+            m_result.fragmented = mtu->fragmented;
+            m_result.fragmentDrops = mtu->fragmentDrops;
+        }
         m_result.utilisation = Utilisation(served, offered);
         m_result.queueDelayMean = delay.Mean() * NS;
         m_result.queueDelayP50 = delay.Quantile(0.50) * NS;

@@ -166,6 +166,51 @@ template <>
 inline constexpr auto ENUM_NAMES<JitterDistribution> =
     std::to_array<std::string_view>({"uniform", "exponential", "half-normal"});
 
+/// What a router does with a packet that is larger than the link's MTU and may not be fragmented.
+enum class TooBig
+{
+    TELL,    //!< drops it and tells its sender (RFC 1191, RFC 8201)
+    SILENT,  //!< drops it; its message is lost, or a firewall drops that: a black hole (RFC 2923)
+    FRAGMENT //!< fragments it, although it may not be
+};
+
+template <>
+inline constexpr auto ENUM_NAMES<TooBig> =
+    std::to_array<std::string_view>({"tell", "silent", "fragment"});
+
+/// Whether routers may fragment what somebody sends: the bit DF of IPv4 (RFC 791).
+enum class DontFragment
+{
+    CLEAR,  //!< they may
+    WANTED, //!< not, until the sender learns of a smaller MTU; then its host fragments (Linux
+            //!< IP_PMTUDISC_WANT)
+    SET,    //!< never; the sender chooses smaller packets itself, if it can
+    COPIED  //!< what the packet inside says; its sender is told, too
+};
+
+template <>
+inline constexpr auto ENUM_NAMES<DontFragment> =
+    std::to_array<std::string_view>({"clear", "wanted", "set", "copied"});
+
+/// The MTU of a link whose senders do not know it from the start, and fragments there.
+struct LinkMtuSpec
+{
+    uint32_t mtu{0};      //!< IP bytes of the largest packet; 0: all senders know it
+    uint32_t ipHeader{0}; //!< bytes of a plain one: 20 of IPv4, 40 of IPv6, whose routers never
+                          //!< fragment (RFC 8200, section 5)
+    TooBig tooBig{};
+    bool dropsFragments{false}; //!< a firewall does
+    int64_t reassemblyDelay{0}; //!< that a packet fragmented here takes longer
+
+    /// Whether it does anything.
+    bool IsOn() const
+    {
+        return mtu > 0 || dropsFragments;
+    }
+
+    TUNNELCC_FIELDS(mtu, ipHeader, tooBig, dropsFragments, reassemblyDelay)
+};
+
 /// One direction of a link.
 struct LinkSpec
 {
@@ -188,6 +233,7 @@ struct LinkSpec
     int64_t jitter{0}; //!< mean of a delay that varies from packet to packet, on top of `delay`
     JitterDistribution jitterDistribution{};
     bool jitterReorders{false}; //!< packets may overtake each other
+    LinkMtuSpec mtu;
 
     TUNNELCC_FIELDS(delay,
                     rate,
@@ -206,7 +252,8 @@ struct LinkSpec
                     policer,
                     jitter,
                     jitterDistribution,
-                    jitterReorders)
+                    jitterReorders,
+                    mtu)
 };
 
 /// A link between two hosts, from the one to the other and back.

@@ -98,7 +98,10 @@ struct TcpSpec
     bool nodelay{false};       //!< TCP_NODELAY: no Nagle's rule
     bool serverNodelay{false}; //!< `nodelay` holds for the end that listens, too
     WriteMode writes{};
-    bool ecn{false}; //!< data may be marked instead of dropped (RFC 3168)
+    bool ecn{false};        //!< data may be marked instead of dropped (RFC 3168)
+    uint32_t mtuProbing{0}; //!< packetization layer path MTU discovery (RFC 4821): 0: none; 1:
+                            //!< after a black hole; 2: always (Linux sysctl tcp_mtu_probing)
+    uint32_t baseMss{0};    //!< payload that it begins with
 
     TUNNELCC_FIELDS(mss,
                     headerBytes,
@@ -126,7 +129,9 @@ struct TcpSpec
                     nodelay,
                     serverNodelay,
                     writes,
-                    ecn)
+                    ecn,
+                    mtuProbing,
+                    baseMss)
 
     /// Whether segments carry timestamps (RFC 7323), which shows in their headers.
     bool HasTimestamps() const

@@ -9,6 +9,7 @@
 #include "fields.h"
 #include "kcp-spec.h"
 #include "layer-spec.h"
+#include "path-spec.h"
 #include "quic-spec.h"
 #include "rudp-spec.h"
 #include "tcp-spec.h"
@@ -187,9 +188,10 @@ struct DatagramTunnelSpec
     /// FEC: of those that carry a shard, by its bytes.
     std::vector<std::vector<uint32_t>> outer;
     EcnSpec ecn;
+    DontFragment dontFragment{}; //!< of the packets that it sends
     std::optional<FecSpec> fec;
 
-    TUNNELCC_FIELDS(route, end, outer, ecn, fec)
+    TUNNELCC_FIELDS(route, end, outer, ecn, dontFragment, fec)
 };
 
 /// A tunnel that writes packets into one TCP connection, the carrier of all flows.

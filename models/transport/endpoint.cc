@@ -47,6 +47,12 @@ TcpEndpoint::TcpEndpoint(const TcpSpec& spec,
       m_acks(m_spec, m_sender.Rtt(), *this),
       m_handshake(spec.synLinearTimeouts, *this)
 {
+    MtuSource* source = m_channel.GetMtuSource();
+    if (source)
+    {
+        source->BelongTo(m_mtuEar, spec.headerBytes);
+    }
+    m_sender.SetPath(source, spec.headerBytes);
 }
 
 void

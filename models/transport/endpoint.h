@@ -199,6 +199,24 @@ class alignas(64) TcpEndpoint final : public ByteStream,
     bool TakeMarks(int64_t now, const Packet& packet);
     void OnAck(int64_t now, const Acknowledgement& ack);
 
+    /// Hears what routers say about the path's MTU.
+    class MtuEar final : public MtuListener
+    {
+      public:
+        explicit MtuEar(Sender& sender)
+            : m_sender(sender)
+        {
+        }
+
+        void OnPathMtu(int64_t now, uint32_t mtu) override
+        {
+            m_sender.OnPathMtu(now, mtu);
+        }
+
+      private:
+        Sender& m_sender;
+    };
+
     // What every packet needs comes first, on few cache lines (hence alignas): where flows are
     // many, each packet finds them cold.
     const TcpSpec& m_spec;
@@ -219,6 +237,7 @@ class alignas(64) TcpEndpoint final : public ByteStream,
     ReceiveRtt m_receiveRtt;
     AckPolicy m_acks;
     TcpHandshake m_handshake;
+    MtuEar m_mtuEar{m_sender};
     uint32_t m_peerWindow{0}; //!< the peer's window as told in the handshake, bytes
 };
 

@@ -161,7 +161,10 @@ LossRecovery::UpdateQuiet(int64_t now)
     if (m_board.LostOut() > 0)
     {
         m_defersRetransmits = false;
-        EnterReduction(now, CaState::RECOVERY);
+        if (!m_mtuSearch || !IsProbeLost(now))
+        {
+            EnterReduction(now, CaState::RECOVERY);
+        }
     }
     else if (GetCaState() != CaState::CWR)
     {
@@ -202,6 +205,20 @@ LossRecovery::UpdateLoss(int64_t now,
         m_recoveryEnd = m_board.Nxt();
         m_defersRetransmits = m_isFrtoOn = mayTestWithNew;
     }
+}
+
+bool
+LossRecovery::IsProbeLost(int64_t now)
+{
+    // Linux tcp_fastretrans_alert()
+    if (GetCaState() >= CaState::CWR || m_mtuSearch->Probe() != m_board.Una())
+    {
+        return false;
+    }
+    m_mtuSearch->OnLost();
+    m_window.Set(now, m_window.State().cwnd + 1); // as much as the probe took
+    OnTooLarge(now, m_window.State().mss);
+    return true;
 }
 
 bool
@@ -299,6 +316,31 @@ LossRecovery::OnTimeout(int64_t now)
     m_window.Set(now, m_board.InFlight() + 1);
     m_window.SetCaState(CaState::LOSS, now);
     m_owesCwr = true;
+}
+
+void
+LossRecovery::OnTooLarge(int64_t now, uint32_t mss)
+{
+    for (uint64_t number = m_board.Una(); number < m_board.Nxt(); ++number)
+    {
+        const Segment& segment = m_board.At(number);
+        if (segment.length > mss && Scoreboard::IsInFlight(segment))
+        {
+            m_board.MarkLost(number);
+            m_window.OnLost(now, number);
+        }
+    }
+    if (m_board.LostOut() == 0 || GetCaState() == CaState::LOSS)
+    {
+        return;
+    }
+    SenderState& state = m_window.State();
+    state.ssthresh = std::max(state.ssthresh, state.cwnd / 2 + state.cwnd / 4);
+    m_recoveryEnd = m_board.Nxt();
+    m_isFrtoOn = false;
+    m_probe.Cancel();
+    m_undo.Disarm();
+    m_window.SetCaState(CaState::LOSS, now);
 }
 
 // Reductions -----------------------------------------------------------------------------------

@@ -7,6 +7,7 @@
 #include "ack-summary.h"
 #include "acknowledgement.h"
 #include "congestion-window.h"
+#include "mtu-search.h"
 #include "prr.h"
 #include "rack.h"
 #include "scoreboard.h"
@@ -161,6 +162,32 @@ class LossRecovery : private WindowReduction
     /// The retransmission time-out has passed: mark all segments lost.
     void OnTimeout(int64_t now);
 
+    /// Whether the first segment outstanding has timed out before (Linux icsk_retransmits > 0).
+    bool HasTimedOut() const
+    {
+        return m_timedOut == m_board.Una();
+    }
+
+    /// A segment is sent again: what becomes of a probe in flight says nothing (Linux
+    /// __tcp_retransmit_skb()).
+    void ForgetMtuProbe()
+    {
+        if (m_mtuSearch)
+        {
+            m_mtuSearch->Forget();
+        }
+    }
+
+    /// Segments of more than `mss` bytes of payload do not fit on the path: mark them lost, and
+    /// leave the window as it is (Linux tcp_simple_retransmit()).
+    void OnTooLarge(int64_t now, uint32_t mss);
+
+    /// Tell a search whose probe is lost. \param search outlives this
+    void SetMtuSearch(MtuSearch& search)
+    {
+        m_mtuSearch = &search;
+    }
+
     /// Number of reductions of the window that were undone.
     uint64_t Undos() const
     {
@@ -192,6 +219,8 @@ class LossRecovery : private WindowReduction
     /// All that was out when the reduction began is acknowledged.
     void LeaveReduction(int64_t now, bool isNeedless);
     void UpdateRecovery(int64_t now, const AckSummary& summary, bool isOriginalAcked);
+    /// What is lost may be the probe of a larger segment. \returns whether it is
+    bool IsProbeLost(int64_t now);
     /// Not in recovery: see whether it is to begin.
     void UpdateQuiet(int64_t now);
     void UpdateLoss(int64_t now, const AckSummary& summary, bool isNeedless, bool mayTestWithNew);
@@ -226,6 +255,7 @@ class LossRecovery : private WindowReduction
     uint64_t m_undos{0};
     Prr m_prr;
     Undo m_undo;
+    MtuSearch* m_mtuSearch{nullptr}; //!< null: there is none
 };
 
 } // namespace tunnelcc

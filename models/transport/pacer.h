@@ -36,6 +36,13 @@ class Pacer
     {
     }
 
+    /// Segments have another payload from now on, bytes.
+    void SetMss(uint32_t mss)
+    {
+        m_mss = mss;
+        m_mostSegments = std::max(MAX_BURST_BYTES / mss, 1U);
+    }
+
     /// Whether pacing applies. \param segmentsSent by the connection so far
     static bool IsOn(const SenderState& state, uint64_t segmentsSent)
     {

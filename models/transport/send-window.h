@@ -30,6 +30,14 @@ class SendWindow
     {
     }
 
+    /// Segments have another payload from now on, bytes.
+    void SetMss(uint32_t mss)
+    {
+        m_mss = mss;
+        m_bufferSize = mss;
+        OnLargest();
+    }
+
     void UseNagle()
     {
         m_nodelay = false;
@@ -42,8 +50,7 @@ class SendWindow
         if (window > m_largest)
         {
             m_largest = window;
-            const uint32_t most = std::min(Pacer::MAX_BURST_BYTES, m_largest / 2);
-            m_bufferSize = std::max(m_mss, most - most % m_mss);
+            OnLargest();
         }
     }
 
@@ -111,7 +118,13 @@ class SendWindow
     }
 
   private:
-    const uint32_t m_mss;
+    void OnLargest()
+    {
+        const uint32_t most = std::min(Pacer::MAX_BURST_BYTES, m_largest / 2);
+        m_bufferSize = std::max(m_mss, most - most % m_mss);
+    }
+
+    uint32_t m_mss;
     bool m_nodelay;
     uint64_t m_edge{0};     //!< stream offset
     uint32_t m_largest{0};  //!< window that the peer ever told, bytes

@@ -37,6 +37,12 @@ Sender::Sender(const TcpSpec& spec,
       m_pacingTimer(this),
       m_output(output)
 {
+    if (spec.mtuProbing > 0)
+    {
+        m_mtuSearch.emplace(spec);
+        m_searchesMtu = true;
+        m_recovery.SetMtuSearch(*m_mtuSearch);
+    }
 }
 
 SenderCounters
@@ -55,6 +61,10 @@ void
 Sender::OnEstablished(int64_t now, std::optional<int64_t> rtt, uint32_t window)
 {
     m_isEstablished = true;
+    if (m_searchesMtu && m_mtuSearch->IsOn())
+    {
+        SetMss(m_mtuSearch->Mss());
+    }
     m_transmitter.PeerWindow().OnWindow(0, window);
     SenderState& state = m_window.State();
     if (rtt)
@@ -84,7 +94,7 @@ Sender::Write(int64_t now, uint64_t bytes, bool isResumed)
         return 0;
     }
     // Linux tcp_rate_check_app_limited()
-    if (!isResumed && m_buffer.Unsent() < m_spec.mss && !m_window.IsFull() &&
+    if (!isResumed && m_buffer.Unsent() < State().mss && !m_window.IsFull() &&
         !m_board.HasLostToSend())
     {
         m_rate.MarkAppLimited(m_board.InFlight());
@@ -197,6 +207,13 @@ Sender::Send(int64_t now, bool isOne)
         }
         return false;
     }
+    if (m_searchesMtu) [[unlikely]]
+    {
+        if (const std::optional<bool> isSent = ProbeMtu(now))
+        {
+            return *isSent;
+        }
+    }
     Transmitter::Burst burst =
         m_transmitter.SendBurst(now, m_transmitter.SegmentsPerBurst(), isPaced || isOne);
     bool isLimited = burst.isLimited || m_window.IsFull();
@@ -236,6 +253,80 @@ Sender::OnPacingTimer(int64_t now)
     UpdateTimer(now);
 }
 
+// Path MTU -------------------------------------------------------------------------------------
+
+void
+Sender::SetPath(MtuSource* source, uint32_t headers)
+{
+    m_path = source;
+    m_headers = headers;
+}
+
+void
+Sender::SetMss(uint32_t mss)
+{
+    m_window.State().mss = mss;
+    m_pacer.SetMss(mss);
+    m_transmitter.SetMss(mss);
+    if (m_path)
+    {
+        m_path->SetMss(mss);
+    }
+}
+
+void
+Sender::OnPathMtu(int64_t now, uint32_t mtu)
+{
+    const uint32_t mss = mtu - std::min(mtu - 1, m_headers);
+    if (m_searchesMtu)
+    {
+        m_mtuSearch->Bound(mss);
+    }
+    if (mss >= State().mss || !m_isEstablished)
+    {
+        return;
+    }
+    SetMss(mss);
+    m_recovery.OnTooLarge(now, mss);
+    TrySend(now);
+    UpdateTimer(now);
+}
+
+std::optional<bool>
+Sender::ProbeMtu(int64_t now)
+{
+    // Linux tcp_mtu_probe()
+    constexpr uint32_t LEAST_WINDOW = 11; // segments
+    constexpr uint32_t REORDERING = 3;    // segments, sysctl tcp_reordering
+    const uint32_t cwnd = State().cwnd;
+    if (!m_mtuSearch->IsOn() || m_mtuSearch->IsOver() || State().caState != CaState::OPEN ||
+        cwnd < LEAST_WINDOW || m_board.SackedOut() > 0)
+    {
+        return std::nullopt;
+    }
+    const uint32_t size = m_mtuSearch->Next();
+    const uint64_t needed = size + uint64_t{REORDERING + 1} * State().mss;
+    const SendWindow& peer = m_transmitter.PeerWindow();
+    if (m_buffer.Unsent() < needed || peer.Edge() - m_buffer.Acked() < needed)
+    {
+        return std::nullopt;
+    }
+    const bool hasRoom = peer.Room(m_buffer.SentOffset()) >= needed;
+    if (!hasRoom || m_board.InFlight() + 2 > cwnd)
+    {
+        return hasRoom && m_board.InFlight() == 0 ? std::nullopt : std::optional(false);
+    }
+    if (m_path)
+    {
+        m_path->LetPass();
+    }
+    m_mtuSearch->OnSent(m_board.Nxt());
+    m_transmitter.SendProbe(now, static_cast<uint16_t>(size));
+    m_window.Set(now, cwnd - 1);
+    RestartTimeoutOfHead(now);
+    return true;
+}
+
 // Acknowledgement ------------------------------------------------------------------------------
 
 bool
@@ -266,7 +357,7 @@ Sender::OnAck(int64_t now, const Acknowledgement& ack)
     event.cumAcked = summary.cumulative;
     event.rate = m_rate.OnAckEnd(now, summary.delivered > 0);
     event.isAckDelayed = IsOfLoneSegment(summary, event.rate) && ack.sackBlocks == 0 &&
-                         m_buffer.Acked() - bytesBefore < m_spec.mss;
+                         m_buffer.Acked() - bytesBefore < State().mss;
     const std::optional<uint64_t> sampled = m_rate.SampledSegment();
     if (sampled)
     {
@@ -354,6 +445,17 @@ Sender::ProcessAcknowledgement(int64_t now, const Acknowledgement& ack, uint64_t
     summary.ackedRetransmitted = removed.wasRetransmitted;
     m_buffer.OnAcked(removed.bytes);
     summary.cumulative = static_cast<uint32_t>(m_board.Una() - una);
+    if (m_searchesMtu && m_mtuSearch->Probe() && *m_mtuSearch->Probe() < m_board.Una()) [[unlikely]]
+    {
+        // Linux tcp_mtup_probe_success(): the window stays as large in bytes.
+        SenderState& state = m_window.State();
+        const uint32_t size = m_mtuSearch->Size();
+        const uint64_t bytes = uint64_t{state.cwnd} * (state.mss + m_headers);
+        state.ssthresh = std::max(state.ssthresh, state.cwnd / 2 + state.cwnd / 4);
+        m_window.Set(now, std::max(static_cast<uint32_t>(bytes / (size + m_headers)), 1U));
+        m_mtuSearch->OnArrived();
+        SetMss(size);
+    }
     return summary;
 }
 
@@ -462,7 +564,7 @@ Sender::FindLimit(int64_t now) const
     }
     // What waits for nothing of these waits for an ACK: less than a segment, by Nagle's rule, for
     // the application to write more; the rest to leave in a longer burst.
-    const bool isSmall = !hasLost && m_buffer.Unsent() < m_spec.mss;
+    const bool isSmall = !hasLost && m_buffer.Unsent() < State().mss;
     return isSmall ? m_idle : SendLimit::CONGESTION_WINDOW;
 }
 
@@ -574,6 +676,10 @@ Sender::OnRetransmissionTimeout(int64_t now)
     m_rtt.BackOff();
     m_retransmission.CancelReordering();
     m_retransmission.CancelProbe();
+    if (m_searchesMtu && m_mtuSearch->OnTimeout(now, !m_recovery.HasTimedOut()))
+    {
+        SetMss(m_mtuSearch->Mss());
+    }
     m_recovery.OnTimeout(now);
     m_transmitter.Retransmit(now, m_board.Una());
     RestartTimeoutOfHead(now);

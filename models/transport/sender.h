@@ -11,7 +11,9 @@
 #include "event/timer.h"
 #include "host/tcp-memory.h"
 #include "loss-recovery.h"
+#include "mtu-search.h"
 #include "pacer.h"
+#include "path/path-mtu.h"
 #include "rate-sampler.h"
 #include "retransmission-timer.h"
 #include "rtt-estimator.h"
@@ -80,6 +82,25 @@ class Sender
     /// The handshake is done. \param rtt its round-trip time, ns; none: unknown
     /// \param window the peer's window, bytes
     void OnEstablished(int64_t now, std::optional<int64_t> rtt, uint32_t window);
+
+    /// The path may be too narrow for full segments. \param source what the host knows of it; null:
+    /// nothing \param headers IP bytes around a segment's payload
+    void SetPath(MtuSource* source, uint32_t headers);
+
+    /// A router tells the MTU of a link, IP bytes (Linux tcp_v4_mtu_reduced()).
+    void OnPathMtu(int64_t now, uint32_t mtu);
+
+    /// Payload of a full segment, bytes.
+    uint32_t Mss() const
+    {
+        return State().mss;
+    }
+
+    /// Whether it may become another.
+    bool MayChangeMss() const
+    {
+        return m_path || m_searchesMtu;
+    }
 
     /// Let the host's memory bound the send buffer. \param memory outlives the sender
     void SetMemory(const TcpMemory* memory)
@@ -188,6 +209,10 @@ class Sender
     }
 
   private:
+    void SetMss(uint32_t mss);
+    /// Send a probe of a larger segment if one is due. \returns whether it was sent, or waits for
+    /// room in the window, so that nothing else is sent; empty: none is due
+    std::optional<bool> ProbeMtu(int64_t now);
     /// Send what was written. \param isEnd it ends a write, or the part that the buffer took
     void Push(int64_t now, bool isEnd);
     /// Send what windows and pacing allow. \param isOne one burst \returns whether there was any
@@ -246,6 +271,7 @@ class Sender
     Transmitter m_transmitter;
     RetransmissionTimer m_retransmission;
     bool m_isEstablished{false};
+    bool m_searchesMtu{false};                //!< there is an m_mtuSearch
     SendLimit m_idle{SendLimit::APPLICATION}; //!< the limit while nothing is written
     int64_t m_persistDeadline{NEVER};         //!< when the next window probe is due, ns
     Timer<Sender, &Sender::OnTimer> m_timer;
@@ -255,6 +281,9 @@ class Sender
     uint64_t m_pushed{0}; //!< stream offset up to which all was pushed (Linux pushed_seq)
     uint64_t m_rtos{0};
     uint64_t m_probes{0};
+    std::optional<MtuSearch> m_mtuSearch;
+    MtuSource* m_path{nullptr}; //!< what the host knows of the path's MTU; null: nothing
+    uint32_t m_headers{0};      //!< IP bytes around a segment's payload
 };
 
 } // namespace tunnelcc

@@ -178,6 +178,13 @@ Transmitter::SendNext(int64_t now, bool fillsWindow, bool isPushed)
 }
 
 void
+Transmitter::SendProbe(int64_t now, uint16_t length)
+{
+    m_window.OnTransmit(now, now - m_lastSendTime);
+    SendNew(now, length, length == m_buffer.Unsent() ? Segment::PUSHED : 0, 1);
+}
+
+void
 Transmitter::SendNew(int64_t now, uint16_t length, uint8_t flags, uint32_t count)
 {
     const uint64_t first = m_board.Nxt();
@@ -197,6 +204,7 @@ Transmitter::Retransmit(int64_t now, uint64_t number, bool isProbe)
 {
     m_window.OnTransmit(now, now - m_lastSendTime);
     m_board.Retransmit(number);
+    m_recovery.ForgetMtuProbe();
     if (!isProbe)
     {
         m_recovery.OnRetransmit(now);

@@ -112,6 +112,16 @@ class Transmitter
         return PeerRoom() <= m_window.Room() && PeerRoom() <= m_buffer.Unsent();
     }
 
+    /// Segments have another payload from now on, bytes; those that were sent are split.
+    void SetMss(uint32_t mss)
+    {
+        m_mss = mss;
+        m_peerWindow.SetMss(mss);
+    }
+
+    /// Send a new segment of `length` bytes of payload, which are waiting.
+    void SendProbe(int64_t now, uint16_t length);
+
     /// Send FIN after everything written.
     void Close()
     {
@@ -187,7 +197,7 @@ class Transmitter
         return m_peerWindow.NextLength(m_buffer, m_board, m_isClosing, fillsWindow);
     }
 
-    const uint32_t m_mss;
+    uint32_t m_mss;
     const int64_t m_deferralLimit; //!< ns
     Scoreboard& m_board;
     SendBuffer& m_buffer;

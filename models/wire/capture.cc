@@ -129,6 +129,11 @@ class Capture::SenderTap final : public PacketDevice
         m_onward.Send(now, sent, ipBytes, extras);
     }
 
+    MtuSource* GetMtuSource() override
+    {
+        return m_onward.GetMtuSource();
+    }
+
   private:
     PacketSink* ReceiverOf(const Packet& packet)
     {
@@ -185,7 +190,7 @@ class Capture::LinkSide final : private LinkWatcher
 
     void Send(const SeenPacket& seen, Channel& onward)
     {
-        PacketFormat& format = *m_capture.m_table.Of(seen.Receiver()).format;
+        PacketFormat& format = m_capture.m_table.FormatOf(seen.packet, seen.Receiver());
         CaptureLog::Record& record = m_capture.Add(m_spot, format, seen);
         Packet packet = seen.packet;
         if (m_isQueued)
@@ -294,6 +299,7 @@ Capture::Capture(const CaptureSpec& spec)
     : m_spec(spec),
       m_log(m_spec)
 {
+    m_table.SetDivided(m_divided);
 }
 
 Capture::~Capture() = default;
@@ -376,6 +382,23 @@ Capture::AddTunnel(const DatagramTunnelSpec& spec,
                                            addressOf(Other(sender)),
                                            m_table);
     return AddSender(format, ends, sender, channel);
+}
+
+Channel
+Capture::AddMessages(const MtuMessages& messages,
+                     uint32_t host,
+                     uint32_t link,
+                     const Channel& channel)
+{
+    constexpr uint32_t FIRST_ROUTER = 0xff00; // beyond all hosts
+    auto& format =
+        AddFormat<TooBigFormat>(messages, AddressIn(0, FIRST_ROUTER + link, m_spec.ip), m_table);
+    return Channel(*m_taps.emplace_back(
+        std::make_unique<SenderTap>(*this,
+                                    format,
+                                    channel,
+                                    std::nullopt,
+                                    SpotAt(host, CaptureInterface::LINK, CaptureDirection::IN))));
 }
 
 Channel

@@ -6,6 +6,7 @@
 
 #include "capture-log.h"
 #include "carrier-contents.h"
+#include "divided-format.h"
 #include "ip.h"
 #include "packet-format.h"
 #include "path/path.h"
@@ -110,6 +111,18 @@ class Capture
                       End sender,
                       const Channel& channel);
 
+    /**
+     * Add what a router tells a sender.
+     * \param messages which are sent
+     * \param host that is told
+     * \param link in front of which the router is
+     * \param channel as for AddTcp()
+     */
+    Channel AddMessages(const MtuMessages& messages,
+                        uint32_t host,
+                        uint32_t link,
+                        const Channel& channel);
+
     /// Add what enters a link in one direction. \param channel into it
     Channel AddLink(uint32_t link,
                     bool isReverse,
@@ -179,6 +192,7 @@ class Capture
     CaptureLog m_log;
     PacketImage m_image;
     FormatTable m_table;
+    DividedFormat m_divided{m_table};
     std::vector<std::unique_ptr<PacketFormat>> m_formats;
     std::vector<std::unique_ptr<PacketDevice>> m_taps;
     std::vector<std::unique_ptr<CarrierContents>> m_contents;

@@ -39,7 +39,7 @@ TunnelFormat::PacketsOf(const Packet& packet, const PacketSink* receiver) const
 {
     const TunnelExit* exit = m_table.Of(receiver).exit;
     const uint32_t inner =
-        exit ? m_table.Of(exit->Receiver()).format->SizeOf(packet) : packet.shardBytes;
+        exit ? m_table.FormatOf(packet, exit->Receiver()).SizeOf(packet) : packet.shardBytes;
     return m_spec.outer.at(inner);
 }
 
@@ -118,7 +118,7 @@ TunnelFormat::WriteWhole(const SeenPacket& seen,
     const TunnelExit* exit = m_table.Of(seen.Receiver()).exit;
     if (isPlain && exit)
     {
-        PacketFormat& format = *m_table.Of(exit->Receiver()).format;
+        PacketFormat& format = m_table.FormatOf(seen.packet, exit->Receiver());
         format.Write({seen.now, seen.packet, format.SizeOf(seen.packet), seen.extras},
                      view,
                      m_inner);

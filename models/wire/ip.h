@@ -29,10 +29,12 @@ struct IpAddress
 /// Numbers that IP has for what it carries (IANA, Protocol Numbers).
 enum class IpProtocol : uint8_t
 {
+    ICMP = 1,
     TCP = 6,
     UDP = 17,
     FRAGMENT = 44, //!< IPv6's fragment header
-    ESP = 50
+    ESP = 50,
+    ICMPV6 = 58
 };
 
 /// The part of a datagram that a fragment holds, bytes.

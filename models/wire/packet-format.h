@@ -68,6 +68,8 @@ class PacketFormat
     virtual void Write(const SeenPacket& seen, uint32_t view, PacketImage& image) = 0;
 };
 
+class DividedFormat;
+
 /// What is known of packets by who receives them.
 class FormatTable
 {
@@ -86,10 +88,21 @@ class FormatTable
     /// \pre its sender has sent a packet
     const Entry& Of(const PacketSink* receiver) const
     {
-        return m_entries.at(receiver);
+        auto found = m_entries.find(receiver);
+        return found != m_entries.end() ? found->second : Of(receiver->StandsFor());
+    }
+
+    /// The format of a packet, which may be a piece of another. \param receiver as of Of()
+    PacketFormat& FormatOf(const Packet& packet, const PacketSink* receiver) const;
+
+    /// Set the format of pieces.
+    void SetDivided(DividedFormat& format)
+    {
+        m_divided = &format;
     }
 
   private:
+    DividedFormat* m_divided{nullptr};
     std::unordered_map<const PacketSink*, Entry> m_entries;
 };
 

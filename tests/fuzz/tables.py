@@ -178,6 +178,10 @@ class Draw:
         table = {"rate": f"{self._rate:.0f}bps", "rtt": _time(self._rtt), **self._direction(0.15)}
         makers: dict[str, Callable[[], Any]] = {
             "mtu": lambda: draw.choice((576, 1280, 1500, 9000, 65535)),
+            "too_big": lambda: draw.choice(("known", "tell", "silent", "fragment")),
+            "fragments": lambda: draw.choice(("pass", "drop")),
+            "reassembly_delay": lambda: _time(self._near(1e-6, max(self._rtt, 2e-6))),
+            "clamp_mss": lambda: draw.choice(("pmtu", 536, 1360)),
             "framing": lambda: draw.choice(("ip", "ethernet")),
             "reverse_rate": self._link_rate,
             "reverse_buffer": self._room,
@@ -373,6 +377,8 @@ class Draw:
             "ack_every": lambda: draw.choice((1, 2, 8, 64)),
             "pacing_quantum": lambda: _time(draw.choice((0, 1e-5, 0.001, 1))),
             "ecn": lambda: self._maybe(0.7),
+            "mtu_probing": lambda: draw.choice((0, 1, 2)),
+            "base_mss": lambda: draw.choice((88, 512, 1024, 9000)),
             "nodelay": lambda: self._maybe(0.7),
         }
         return self._some(makers, 0.25)

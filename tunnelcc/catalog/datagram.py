@@ -9,7 +9,7 @@ from tunnelcc.catalog.layers import Fec, PacketLayers, Place, Surroundings, wrap
 from tunnelcc.catalog.packets import PacketEntry, QueuePackets
 from tunnelcc.catalog.values import IPV4, NO_FEC, IpVersions
 from tunnelcc.errors import ConfigError, Problem
-from tunnelcc.schema import SWITCH
+from tunnelcc.schema import SWITCH, choice
 
 
 class Socket(Cited):
@@ -22,6 +22,16 @@ class Ecn(Cited):
     """Whether ECN marks pass between inner and outer headers (RFC 6040)."""
 
     copied: Annotated[bool, SWITCH]
+
+
+class OuterDf(Cited):
+    """Whether routers may fragment the datagrams (the bit DF of IPv4).
+
+    clear: they may; wanted: not until the host hears of a smaller MTU, after which it fragments
+    itself (Linux's default for UDP sockets); set: never; copied: as the packet inside.
+    """
+
+    df: Annotated[str, choice("clear", "wanted", "set", "copied")]
 
 
 class DatagramEntry(PacketEntry):
@@ -40,6 +50,7 @@ class DatagramEntry(PacketEntry):
 
     socket: Socket
     ecn: Ecn
+    outer_df: OuterDf | None = None  # else wanted
 
     def check(self, changes: Mapping[str, Any]) -> None:
         """Also raise ConfigError for FEC that the mode does not have, or cannot have."""

@@ -142,7 +142,7 @@ def _of_network(found: ResolvedNetwork) -> Iterator[Problem]:
                 told.add(problem)
                 yield problem
     # The tunnel of no flow is checked, too.
-    unused = replace(found.connections[0], tunnel=experiment.tunnel, mtu=experiment.path.mtu)
+    unused = replace(found.connections[0], tunnel=experiment.tunnel, mtu=experiment.path.host_mtu)
     yield from (it for it in _of_segments(unused, "tunnel") if it not in told)
     if not is_narrow:
         yield from dict.fromkeys(_of_buffers(found))
@@ -293,7 +293,7 @@ def _of_cross_traffic(found: ResolvedNetwork) -> Iterator[Problem]:
     for index, source in enumerate(found.experiment.cross_traffic):
         route, sender = found.cross_traffic(index)
         links = (found.topology.links[step.link].path for step in route.sent_by(sender))
-        mtu = min((link.mtu for link in links), default=source.packet)
+        mtu = min((link.host_mtu for link in links), default=source.packet)
         if source.packet > mtu:
             expected = f"at most {mtu}, the MTU (path.mtu) of the links on its route"
             yield Problem(f"cross_traffic.{index}.packet", source.packet, expected)

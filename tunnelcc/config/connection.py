@@ -127,10 +127,14 @@ class Connection:
     def path_mss(self) -> int:
         """The payload (bytes) of a full segment directly on the path.
 
-        That is ``tcp.mss``, or less if such packets exceed the MTU: Linux's path MTU discovery (RFC
-        1191).
+        That is ``tcp.mss``, or less if such packets exceed the MTU that the hosts know, or if a
+        router on the way clamps it.
         """
-        return min(self.tcp.mss, self.mtu - self.tcp.header_bytes(self.path_ip))
+        links = self.topology.links
+        steps = self.route.to_server + self.route.to_client
+        clamps = [links[step.link].path.mss_clamp(self.path_ip) for step in steps]
+        most = [it - self.tcp.option_bytes for it in clamps if it is not None]
+        return min(self.tcp.mss, self.mtu - self.tcp.header_bytes(self.path_ip), *most)
 
     @cached_property
     def mss(self) -> int:

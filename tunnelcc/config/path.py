@@ -6,12 +6,22 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field, model_validator
 
-from tunnelcc.catalog.values import IP_VERSION, LEAST_MTU, MOST_MTU
+from tunnelcc.catalog.values import IP_VERSION, LEAST_MTU, MOST_MTU, plain_headers
 from tunnelcc.config.queue import DropTail, Queue
 from tunnelcc.config.traces import TRACE, RateTrace, parse_trace
 from tunnelcc.config.values import LinkRate, Probability, QueueRoom, Rtt, Switch, Timer
 from tunnelcc.errors import ConfigError, Problem
-from tunnelcc.schema import POSITIVE_SHARE, RATE_STEPS, SHARE, Model, choice, size, time, whole
+from tunnelcc.schema import (
+    POSITIVE_SHARE,
+    RATE_STEPS,
+    SHARE,
+    Kind,
+    Model,
+    choice,
+    size,
+    time,
+    whole,
+)
 from tunnelcc.schema.units import Buffer, UnitError, format_probability, format_rate
 
 if TYPE_CHECKING:
@@ -21,6 +31,18 @@ if TYPE_CHECKING:
 _ETHERNET_FRAMING = 38
 
 _WHOLE_BDP = Buffer(bdp=1.0)
+
+#: Of the interfaces of hosts that do not know a link's MTU: Ethernet.
+HOST_MTU = 1500
+
+_CLAMPED = whole(88, MOST_MTU - plain_headers(4))
+
+
+def _parse_clamp(value: object) -> int | str:
+    return "pmtu" if value == "pmtu" else _CLAMPED.parse(value)
+
+
+CLAMP = Kind(_parse_clamp, lambda value: value, f"pmtu, or {_CLAMPED.expected}", "byte")
 
 #: Keys of a link that mean the same as those of its reverse.
 SHORT_FORMS = ("reverse_rate", "reverse_buffer", "reverse_loss")
@@ -213,13 +235,47 @@ class DuplexLink(LinkDirection):
     mtu: Annotated[int, whole(LEAST_MTU, MOST_MTU)] = Field(
         1500,
         description="largest IP packet in bytes; datagram tunnels fragment larger ones, and TCP "
-        "reduces tcp.mss to fit, but does not increase it: for 9000 also set tcp.mss to 8948",
+        "reduces tcp.mss to fit, but does not increase it: for 9000 also set tcp.mss to 8948; for "
+        "hosts that do not know it, see too_big",
+    )
+    too_big: Annotated[str, choice("known", "tell", "silent", "fragment")] = Field(
+        "known",
+        description="what the router in front of the link does with packets larger than mtu; "
+        "known: there are none, because hosts know the mtu; otherwise the MTU of hosts is 1500 "
+        "bytes, and the router fragments packets of IPv4 that may be fragmented (DF not set); it "
+        "drops the others and tells their sender (tell: ICMP), or drops them in silence (silent: a "
+        "black hole), or fragments them all the same (fragment)",
+    )
+    fragments: Annotated[str, choice("pass", "drop")] = Field(
+        "pass", description="whether a firewall in front of the link drops fragments"
+    )
+    reassembly_delay: Annotated[float, time(1e-6, 10, at_zero=True)] = Field(
+        0.0,
+        description="delay, at its receiver, of a packet that the router in front of the link has "
+        "fragmented",
+    )
+    clamp_mss: Annotated[int | str, CLAMP] | None = Field(
+        None,
+        description="MSS that the router in front of the link writes into the SYNs of both "
+        "directions that have a larger one: pmtu (of the link, less 40 bytes, or 60 of IPv6), or "
+        "bytes without TCP options (iptables TCPMSS); a router cannot see into tunnels, for which "
+        "see tunnel.mss; default: none",
     )
     framing: Annotated[str, choice("ip", "ethernet")] = Field(
         "ip",
         description="bytes that the rate counts; ip: IP packets; ethernet: frames with preamble "
         "and gap, 38 bytes more for each packet",
     )
+
+    @property
+    def host_mtu(self) -> int:
+        """The IP bytes of the largest packet that hosts send if they know of no smaller MTU."""
+        return self.mtu if self.too_big == "known" else HOST_MTU
+
+    def mss_clamp(self, ip: int) -> int | None:
+        """Return the MSS (bytes, without options) that the router writes into SYNs, if it does."""
+        clamp = self.clamp_mss
+        return self.mtu - plain_headers(ip) if isinstance(clamp, str) else clamp
 
     @property
     def framing_bytes(self) -> int:

@@ -268,7 +268,7 @@ def _connection(
         direction=experiment.direction_of(flow),
         topology=topology,
         route=route,
-        mtu=min(topology.links[step.link].path.mtu for step in both),
+        mtu=min(topology.links[step.link].path.host_mtu for step in both),
         path_ip=experiment.path.ip,
         rtt=rtt if flow.rtt is None else flow.rtt,
         **rest,

@@ -47,6 +47,15 @@ class Tcp(Model):
         description="explicit congestion notification (RFC 3168); ns3::TcpDctcp always uses "
         "its own (RFC 8257)",
     )
+    mtu_probing: Annotated[int, whole(0, 2)] = Field(
+        0,
+        description="search for the path's MTU without messages of routers (RFC 4821; Linux "
+        "tcp_mtu_probing): 0: none; 1: after a black hole, 3 s of time-outs; 2: always",
+    )
+    base_mss: Annotated[int, whole(88, 65483)] = Field(
+        1024,
+        description="payload in bytes from which this search begins (Linux tcp_base_mss)",
+    )
     nodelay: Switch = Field(False, description="disable Nagle's algorithm (TCP_NODELAY)")
 
     @model_validator(mode="before")

@@ -266,7 +266,7 @@ def of_network(network: Network, path: Path, direction: str = "up") -> Topology:
     shape: keys of links describe the direction of the data, as those of a single path do.
     """
     layout = network.layout
-    access = _changed("access", DuplexLink(mtu=path.mtu, framing=path.framing), network)
+    access = _changed("access", DuplexLink(mtu=path.host_mtu, framing=path.framing), network)
     links = {}
     for name, joined in layout.links.items():
         base, key = (access, "network.access") if name in layout.access else (path, "path")

@@ -375,6 +375,18 @@ _DECLARED = (
         "packets dropped or lost / packets offered, after the warm-up; RFC 7680", _loss_rate,
     ),
     Metric(
+        "mtu_drops", "1", "packets that the path's MTU dropped",
+        "packets larger than a link's MTU that a router dropped, and fragments that a firewall "
+            "dropped, on all links, since the start",
+        lambda run: float(np.nansum([run["link_mtu_drops"], run["link_fragment_drops"]])),
+    ),
+    Metric(
+        "flow_mss", "byte", "segment size of TCP",
+        "payload of a full segment at the end of the run, of the connection across the path; NaN "
+            "if that is not TCP, or cannot change",
+        lambda run: _across_path(run, "mss"), per_flow=True,
+    ),
+    Metric(
         "retransmission_ratio", "1", "retransmission ratio",
         f"retransmissions / data segments sent across the path; {_FIRST_HOP}",
         _ratio("path_retransmits", "path_segments"),

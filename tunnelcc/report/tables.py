@@ -14,7 +14,7 @@ from tunnelcc import core
 from tunnelcc.metrics import METRICS, drift, evaluate
 from tunnelcc.output.tables import Table, console, grid
 from tunnelcc.schema.units import format_time, mbit, shown
-from tunnelcc.simulation import busy
+from tunnelcc.simulation import busy, path_mtu
 from tunnelcc.simulation.limited import path_leg
 
 if TYPE_CHECKING:
@@ -91,6 +91,8 @@ def print_result(result: Result, metrics: Sequence[str] = ()) -> None:
     untold = {*_UNTOLD, "cpu"} if warning else _UNTOLD
     for sentence in _limit_sentences(totals, placed, untold):
         out.print(sentence, markup=False)
+    for sentence in path_mtu.sentences(result.network, totals):
+        out.print(sentence, markup=False)
     if drifts := _drifts(totals):
         out.print(drifts, markup=False)
     if warning:
@@ -153,6 +155,8 @@ def _lost(path: dict[str, Any]) -> str:
         f"{path['link_queue_drops']} dropped by the queue",
         *([f"{policed} by the policer"] if policed is not None else []),
         f"{path['link_random_losses']} at random",
+        *([f"{too_big} too large for its MTU"] if (too_big := path["link_mtu_drops"]) else []),
+        *([f"{cut} as fragments"] if (cut := path["link_fragment_drops"]) else []),
     ]
     return f"{', '.join(causes)} ({_percent(path['link_loss_rate'])} of {path['link_packets']})"
 

@@ -90,7 +90,7 @@ class _Builder:
 
     def _link(self, resolved: ResolvedLink) -> Spec:
         tcp, path = self.experiment.tcp, self.experiment.path
-        return link(tcp.packet_bytes(path.ip, resolved.path.mtu), resolved)
+        return link(tcp.packet_bytes(path.ip, resolved.path.host_mtu), resolved, path.ip)
 
     def _switch_cost(self, name: str, host: Hosts) -> float:
         entries = [it.tunnel.entry for it in self.network.tunnels if name in it.hosts]

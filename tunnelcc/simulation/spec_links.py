@@ -3,21 +3,26 @@
 
 from __future__ import annotations
 
+from tunnelcc.catalog.values import IP_HEADERS
 from tunnelcc.config import LinkDirection
+from tunnelcc.config.path import DuplexLink
 from tunnelcc.config.queue import DropTail, Red
 from tunnelcc.config.topology import ResolvedLink
 from tunnelcc.simulation.spec_parts import Spec, nanoseconds, same
 
 
-def link(packet: int, link: ResolvedLink) -> Spec:
-    """Both directions of a link. ``packet``: IP bytes of a full segment there."""
+def link(packet: int, link: ResolvedLink, ip: int) -> Spec:
+    """Both directions of a link.
+
+    ``packet``: IP bytes of a full segment there; ``ip``: the version of IP.
+    """
     return {
-        "forward": _direction(packet, link, is_reverse=False),
-        "reverse": _direction(packet, link, is_reverse=True),
+        "forward": _direction(packet, link, ip, is_reverse=False),
+        "reverse": _direction(packet, link, ip, is_reverse=True),
     }
 
 
-def _direction(packet: int, link: ResolvedLink, is_reverse: bool) -> Spec:
+def _direction(packet: int, link: ResolvedLink, ip: int, is_reverse: bool) -> Spec:
     direction = link.direction(is_reverse)
     return (
         same(direction, "LinkSpec")
@@ -29,8 +34,21 @@ def _direction(packet: int, link: ResolvedLink, is_reverse: bool) -> Spec:
             and same(direction.gilbert_elliott, "GilbertElliottSpec"),
             "policer": direction.policer and same(direction.policer, "PolicerSpec"),
             "delay": link.delay(is_reverse),
+            "mtu": _mtu(link.path, ip),
         }
     )
+
+
+def _mtu(path: DuplexLink, ip: int) -> Spec:
+    """The link's MTU, unless all senders know it."""
+    mtu: Spec = {}
+    if path.too_big != "known":
+        mtu = {"mtu": path.mtu, "too_big": path.too_big}
+    return mtu | {
+        "ip_header": IP_HEADERS[ip],
+        "drops_fragments": path.fragments == "drop",
+        "reassembly_delay": nanoseconds(path.reassembly_delay),
+    }
 
 
 def _rates(path: LinkDirection) -> Spec:

@@ -29,6 +29,7 @@ def datagram_tunnel(entry: DatagramEntry, connection: Connection, hops: Sequence
         "kind": "datagram",
         "end": _tunnel_end(connection, entry) | {"socket": same(entry.socket, "TunnelQueueSpec")},
         "ecn": same(entry.ecn, "EcnSpec"),
+        "dont_fragment": entry.outer_df.df if entry.outer_df else "wanted",
     }
     fec = entry.fec(tunnel.mode, tunnel.fec, tunnel.fec_timeout)
     if fec is None:

@@ -429,3 +429,56 @@ def test_logs_end_at_their_limit(tmp_path):
         file = tmp_path / f"flow0-{side}.sqlog"
         assert file.stat().st_size <= 20_000
         assert len(_log(file, side)) > 50
+
+
+def _narrow(tmp_path, at, too_big, **keys):
+    """Return a run over a path whose MTU its hosts do not know, and its capture."""
+    file = tmp_path / "narrow.pcapng"
+    path = {"rate": "20Mbps", "rtt": "20ms", "mtu": 1400, "too_big": too_big} | keys.pop("path", {})
+    keys = {"flows": [{"cc": "cubic"}], "duration": "500ms", "warmup": "0s"} | keys
+    result = tc.run({"path": path} | keys, capture=tc.Capture(file, at=[at], snap="full"))
+    return result.links["path"].forward, file
+
+
+# Of the segment that a message quotes the end is missing, so that its checksum cannot be right.
+_UNCLEAN = (
+    "_ws.malformed or ip.checksum.status == 0 or "
+    "(tcp.checksum.status == 0 and not icmp and not icmpv6) or "
+    "udp.checksum.status == 0 or icmp.checksum.status == 0 or icmpv6.checksum.status == 0 or "
+    "ip.fragment.error or ip.fragment.overlap or ip.fragment.toolongfragment"
+)
+
+
+@pytest.mark.parametrize(("ip", "name"), [(4, "icmp"), (6, "icmpv6")])
+def test_a_router_tells_the_mtu(ip, name, tmp_path, tshark):
+    link, file = _narrow(tmp_path, "client", "tell", path={"ip": ip})
+    kind = [["3", "4"], ["2", "0"]][ip == 6]
+    told = tshark(file, f"{name}.type", f"{name}.code", f"{name}.mtu", "tcp.dstport", only=name)
+    assert told == [[*kind, "1400", "5201"]] * int(link.mtu_drops)
+    assert link.mtu_drops == 10
+    assert tshark(file, "frame.number", only=_UNCLEAN) == []
+
+
+def test_fragments_that_a_router_made_are_put_together(tmp_path, tshark):
+    link, file = _narrow(tmp_path, "path", "silent", tunnel="vxlan")
+    assert link.fragmented > 100
+    first = tshark(file, "ip.len", only="ip.flags.mf == 1")
+    assert first == [["1396"]] * int(link.fragmented)
+    whole = tshark(file, "vxlan.vni", "tcp.len", only="ip.fragment.count == 2")
+    lost = len(tshark(file, "frame.number", only="frame.comment"))
+    assert len(first) - lost <= len(whole) <= len(first)
+    assert set(map(tuple, whole)) == {("1", "1398")}
+    assert tshark(file, "frame.number", only=_UNCLEAN) == []
+
+
+def test_segments_that_are_split_have_their_own_numbers(tmp_path, tshark):
+    """The first window was too large: it is sent again in segments that fit."""
+    _, file = _narrow(tmp_path, "path", "tell")
+    sent = tshark(file, "tcp.seq", "tcp.len", only="tcp.len > 0 and tcp.dstport == 5201")
+    ends = {int(number): int(number) + int(length) for number, length in sent}
+    assert (ends[1], ends[1349], ends[1449]) == (1349, 1449, 2797)
+    covered = 1
+    while covered in ends:
+        covered = ends[covered]
+    assert covered > 14480
+    assert tshark(file, "frame.number", only=_UNCLEAN) == []

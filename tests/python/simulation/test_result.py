@@ -34,7 +34,8 @@ LINK = {
     "link_queue_delay_p95": NUMBER, "link_queue_delay_p99": NUMBER, "link_queue_bytes_max": NUMBER,
     "link_packets": int, "link_bytes_sent": int, "link_queue_drops": int,
     "link_random_losses": int, "link_loss_rate": MAYBE, "link_marks": (int, type(None)),
-    "link_policer_drops": (int, type(None)),
+    "link_policer_drops": (int, type(None)), "link_mtu_drops": MAYBE,
+    "link_fragmented": MAYBE, "link_fragment_drops": MAYBE,
 }  # fmt: skip
 METRICS = {
     "goodput": NUMBER, "jain": MAYBE, "jain_users": MAYBE, "jain_carriers": MAYBE,

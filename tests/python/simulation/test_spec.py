@@ -112,6 +112,14 @@ ARRIVALS = {
     "path.reverse_loss": ("3%", lambda spec: spec.path.reverse.loss, 0.03),
     "path.ecn_threshold": ("10p", lambda spec: spec.path.forward.queue.ecn_threshold, 15_000),
     "path.mtu": (1000, lambda spec: spec.tunnel.outer[1400], [996, 466]),
+    "path.too_big": ("silent", lambda spec: spec.path.forward.mtu.too_big, "silent"),
+    "path.fragments": ("drop", lambda spec: spec.path.reverse.mtu.drops_fragments, True),
+    "path.reassembly_delay": (
+        "7ms",
+        lambda spec: spec.path.forward.mtu.reassembly_delay,
+        7_000_000,
+    ),
+    "path.clamp_mss": (1360, lambda spec: spec.tcp.mss, 1348),
     "path.ip": (
         6,
         lambda spec: (spec.tcp.mss, spec.tcp.header_bytes, spec.tcp.syn_bytes),
@@ -236,6 +244,8 @@ ARRIVALS = {
     "tcp.ack_every": (1, lambda spec: spec.tcp.ack_every, 1),
     "tcp.pacing_quantum": ("0s", lambda spec: spec.tcp.pacing_quantum, 0),
     "tcp.ecn": (True, lambda spec: spec.tcp.ecn, True),
+    "tcp.mtu_probing": (2, lambda spec: spec.tcp.mtu_probing, 2),
+    "tcp.base_mss": (512, lambda spec: spec.tcp.base_mss, 512),
     "tcp.nodelay": (True, lambda spec: spec.tcp.nodelay, True),
     "hosts.kernel": ("5.10", lambda spec: spec.tcp.receive_window, 3 * 2**20),
     "hosts.tcp_rmem": ("16MiB", lambda spec: spec.tcp.receive_window, 10 * 2**20),
