@@ -55,8 +55,15 @@ wasm: $(VENV)/ready-docs ## Compile the models to WebAssembly, for the site's la
 notebooks: setup $(VENV)/ready-dev ## Execute the notebooks
 	@$(BIN)/python notebooks/execute.py $(NOTEBOOKS)
 
+.PHONY: lab
+lab: setup $(VENV)/ready-notebooks | build/lab ## Open the lessons in Jupyter Lab. Your answers stay in build/lab
+	@$(BIN)/python -m jupyterlab build/lab/students
+
+build/lab: | $(VENV)/ready-dev
+	@$(BIN)/python notebooks/handouts.py $@ $(NOTEBOOKS)
+
 .PHONY: handouts
-handouts: $(VENV)/ready-dev ## Write lessons for a class, without outputs and answers, to build/handouts
+handouts: $(VENV)/ready-dev ## Write lessons for a class, with and without solutions, and for nbgrader, to build/handouts
 	@$(BIN)/python notebooks/handouts.py build/handouts $(NOTEBOOKS)
 
 ##@ Develop

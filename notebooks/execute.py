@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-import jupytext
+import lessons
 import nbclient
 import nbformat
 
@@ -19,9 +19,7 @@ _WIDGET = "application/vnd.jupyter.widget-view+json"
 
 def execute(lesson: Path) -> None:
     """Run ``lesson`` and write the notebook. Raises what a cell raises."""
-    notebook = jupytext.read(lesson)
-    for number, cell in enumerate(notebook.cells):
-        cell.id = f"cell-{number}"
+    notebook = lessons.page(lesson)
     client = nbclient.NotebookClient(
         notebook,
         kernel_name="python3",

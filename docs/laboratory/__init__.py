@@ -70,27 +70,39 @@ QUEUES = {
 #: figure. The laboratory has steps, so values are the nearest ones. It cannot show the other
 #: figures: of downloads, short flows, messages, MTUs, relays on the way, QUIC or several links.
 TRY = {
-    "notebooks/the-sawtooth": (
+    "notebooks/01-queues-and-windows": (
         "rate=10Mbps&rtt=80ms&cc=reno&other_flows=0&duration=60s",
         "move the buffer, and compare cubic and two flows",
     ),
-    "notebooks/one-flow-to-a-shared-tunnel": (
-        "cc=bbr&other_flows=0&buffer=4bdp&duration=30s",
-        "compare cubic, then choose a tunnel and more flows",
+    "notebooks/02-slow-start-and-cubic": (
+        "rate=100Mbps&rtt=80ms&cc=cubic&other_flows=0&duration=60s",
+        "compare reno, and other rates",
     ),
-    "notebooks/fairness-and-buffer-depth": (
+    "notebooks/03-bbr": (
+        "cc=bbr&other_flows=0&buffer=4bdp&duration=30s",
+        "compare cubic, and a loss of 1 %",
+    ),
+    "notebooks/04-fairness": (
         "cc=bbr&other_cc=cubic&buffer=4bdp&duration=60s",
         "move the buffer and the number of flows",
     ),
-    "notebooks/rtt-fairness": (
+    "notebooks/05-rtt-fairness": (
         "rtt=20ms&cc=reno&other_cc=reno&other_rtt=160ms&duration=60s",
         "compare bbr, and a larger buffer",
     ),
-    "notebooks/what-a-tunnel-changes": (
+    "notebooks/06-buffers-and-queues": (
+        "cc=bbr&other_cc=cubic&queue=fq-codel&buffer=4bdp",
+        "compare drop-tail, codel and pie",
+    ),
+    "notebooks/07-what-a-tunnel-changes": (
         "tunnel=openvpn-tcp&flows=4&loss=0.1%25&other_cc=cubic",
         "compare openvpn-udp and gost-relay-wss",
     ),
-    "notebooks/who-repairs-loss": (
+    "notebooks/08-one-carrier-or-many": (
+        "tunnel=gost-relay-mwss&flows=8&other_flows=1&other_cc=cubic&duration=60s",
+        "compare gost-relay-wss, wireguard and openvpn-tcp",
+    ),
+    "notebooks/09-who-repairs-loss": (
         "tunnel=kcptun&loss=3%25&rate=20Mbps&other_cc=cubic",
         "compare udpspeeder, no tunnel with bbr, and other losses",
     ),

@@ -18,6 +18,7 @@ from tunnelcc.plots.standard import standard
 from tunnelcc.plots.style import (
     ALGORITHMS,
     FORMATS,
+    LARGE_TEXT,
     STYLE,
     algorithm_style,
     category_style,
@@ -28,6 +29,7 @@ from tunnelcc.plots.style import (
 __all__ = [
     "ALGORITHMS",
     "FORMATS",
+    "LARGE_TEXT",
     "STYLE",
     "algorithm_style",
     "category_style",

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 # Lightness rises evenly: the order is the same in grey and for colour-blind readers.
 COLOURS = "cividis"
+# The same of two things that are compared: pale where neither has more.
+DIVERGING = "PuOr"
 # More text than this beside a panel does not fit in a line.
 _MOST_LETTERS = 24
 # Larger grids have no numbers in their cells.
@@ -69,14 +71,15 @@ def heat_map(
     return figure
 
 
-def cells(axes: Axes, values: Any, low: float, high: float) -> Any:
+def cells(axes: Axes, values: Any, low: float, high: float, colours: str = COLOURS) -> Any:
     """Draw a grid of cells, first row at the bottom, and return the image."""
     axes.grid(False)
-    image = axes.imshow(values, origin="lower", aspect="auto", cmap=COLOURS, vmin=low, vmax=high)
+    image = axes.imshow(values, origin="lower", aspect="auto", cmap=colours, vmin=low, vmax=high)
     if max(values.shape) <= _MOST_NUMBERS:
         for (row, column), number in np.ndenumerate(values):
             if np.isfinite(number):
-                bright = number > (low + high) / 2
+                red, green, blue, _ = image.cmap(image.norm(number))
+                bright = 0.3 * red + 0.59 * green + 0.11 * blue > 0.5
                 axes.text(
                     column, row, _short(number, high), ha="center", va="center", fontsize=7,
                     color="black" if bright else "white",

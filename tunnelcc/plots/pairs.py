@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from tunnelcc.errors import MISSING, ConfigError, Problem
-from tunnelcc.plots.heat_map import cells, label
+from tunnelcc.plots.heat_map import DIVERGING, cells, label
 from tunnelcc.plots.layout import finish, panels
 from tunnelcc.plots.limits import limits_told
 from tunnelcc.plots.selection import Selection
@@ -50,7 +50,7 @@ def pairs(
             goodput = part.results["flow_goodput"]
             mine, theirs = (goodput.isel(flow=group).sum("flow") for group in (ours, others))
             share = (mine / (mine + theirs)).mean("seed").transpose(*keys)
-            image = cells(ax, share.values, 0, 1)
+            image = cells(ax, share.values, 0, 1, DIVERGING)
             label(ax, part.axes[keys[1]], part.axes[keys[0]])
             ax.set_xlabel("beside")
             ax.set_ylabel("share of")

@@ -13,7 +13,7 @@ import numpy as np
 from tunnelcc.config.topology import Step
 from tunnelcc.plots.flows import Kind, colours, kinds, style_of
 from tunnelcc.plots.network import draw_network, has_network, network_height
-from tunnelcc.plots.style import STYLE, check_file, save, take_literally
+from tunnelcc.plots.style import STYLE, category_style, check_file, save, take_literally
 from tunnelcc.simulation import fair
 
 if TYPE_CHECKING:
@@ -153,16 +153,18 @@ def _plot_in_flight(axes: Axes, result: Result) -> None:
         lines += axes.plot(time, flights[flows[0]], **look)
     if 0 < len(lines) <= _MOST_LINES:
         axes.legend(handles=lines, loc="upper right", fontsize=8)
-    note = ""
+    note, widest = "", 0.0
     if len(users) <= _MOST_LINES:
         for first, *_ in users.values():
             unit = _window_unit(result, first, mss)
             if unit:
                 window, look = np.array(legs[first].cwnd) * unit / 1e6, {"color": shades[first]}
                 axes.plot(time, window, linewidth=0.7, linestyle=":", **look)
+                widest = max(widest, float(window.max(initial=0)))
                 note = " (dotted: congestion window)"
         # A window far above what is in flight (limited by a buffer) is cut off, not squeezed in.
-        axes.set_ylim(0, 2 * max(float(flights.max(initial=0)), mss / 1e6))
+        most = max(float(flights.max(initial=0)), mss / 1e6)
+        axes.set_ylim(0, 1.08 * min(max(most, widest), 2 * most))
     axes.set_ylabel("data in flight (MB)")
     axes.set_title(f"In flight across the path{note}")
 
@@ -255,7 +257,7 @@ def _plot_flows(
     ``shown``: only these flows.
     """
     of_each = colours(of_flows)
-    for kind in dict.fromkeys(of_flows):
+    for position, kind in enumerate(dict.fromkeys(of_flows)):
         members = [
             index
             for index, other in enumerate(of_flows)
@@ -263,14 +265,17 @@ def _plot_flows(
         ]
         if not members:
             continue
-        style = style_of(kind, of_flows)
-        style["markevery"] = (0.05, 0.1)
-        style["markersize"] = 3.5
+        # Lines tell flows apart in grey. Markers would look like samples.
         if len(of_flows) <= _MOST_LINES:
             for index in members:
                 label = f"flow {index}, {kind.label}" if len(of_flows) > 1 else kind.label
-                axes.plot(time, series[index], label=label, **{**style, "color": of_each[index]})
+                line = category_style(index)["linestyle"]
+                axes.plot(time, series[index], label=label, color=of_each[index], linestyle=line)
             continue
+        style = {
+            "color": style_of(kind, of_flows)["color"],
+            "linestyle": category_style(position)["linestyle"],
+        }
         rows = series[members]
         low, high = np.min(rows, axis=0), np.max(rows, axis=0)
         axes.fill_between(time, low, high, color=style["color"], alpha=0.2, linewidth=0)

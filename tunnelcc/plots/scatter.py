@@ -28,13 +28,16 @@ def scatter(
 ) -> Figure:
     """Draw the metric ``y`` against the metric ``x``: small points are runs, large ones means.
 
-    ``by``: axis with one colour and marker per value. ``facet``: axis with one panel per value.
-    ``at``: axis → its only value. Points of all other axes are shown. Raises ConfigError.
+    ``by``: axis with one colour and marker per value; ``cc`` by default, if it is an axis.
+    ``facet``: axis with one panel per value. ``at``: axis → its only value. Points of all other
+    axes are shown. Raises ConfigError.
     """
     selection = Selection(results, at)
     horizontal, vertical = (
         selection.metric_with_values(name, option) for name, option in ((x, "--x"), (y, "--y"))
     )
+    if by is None and facet != "cc" and "cc" in selection.axes:
+        by = "cc"
     by, facet = (key and selection.key(key) for key in (by, facet))
     if by is not None:
         selection.axis(by, "--by")

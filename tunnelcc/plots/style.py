@@ -67,6 +67,15 @@ STYLE: dict[Any, Any] = {
     "savefig.bbox": "tight",
     "svg.hashsalt": "tunnelcc",
 }
+#: STYLE for figures that are read from the last row of a room, or on a phone: one panel wide.
+LARGE_TEXT: dict[Any, Any] = {
+    **STYLE,
+    "figure.figsize": (5.6, 3.4),
+    "font.size": 12,
+    "axes.titlesize": 12,
+    "lines.linewidth": 1.8,
+    "lines.markersize": 7,
+}
 FORMATS = ("png", "svg", "pdf")
 
 

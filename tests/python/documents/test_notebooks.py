@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import ast
+import builtins
 import re
 import subprocess
 import sys
@@ -17,9 +19,11 @@ NOTEBOOKS = ROOT / "notebooks"
 LESSONS = sorted(path for path in NOTEBOOKS.glob("*.md") if path.name != "README.md")
 
 #: Lessons that run in each test. The others are slow.
-ALWAYS = {"the-sawtooth", "what-a-tunnel-changes"}
+ALWAYS = {"01-queues-and-windows", "07-what-a-tunnel-changes"}
 
+sys.path.insert(0, str(NOTEBOOKS))
 HANDOUTS = load_script(NOTEBOOKS / "handouts.py")
+lessons = HANDOUTS.lessons
 
 # A code host shows notebooks up to about this size, and reviewers can stand it.
 _LARGEST_BYTES = 400_000
@@ -45,11 +49,12 @@ def test_there_are_lessons():
     ],
 )
 def test_runs_and_says_what_the_simulation_shows(lesson, tmp_path):
-    """As a lecturer would run it. A cell that fails is in the message, with its traceback."""
+    """With its checks and solutions, as a lecturer would run it: by stock nbconvert."""
+    HANDOUTS.write(tmp_path, lesson)
+    whole = tmp_path / "lecturers" / f"{lesson.stem}.ipynb"
     command = [sys.executable, "-m", "nbconvert", "--to", "notebook", "--execute"]
-    copy = lesson.with_suffix(".ipynb")
-    subprocess.run([*command, "--output-dir", str(tmp_path), str(copy)], check=True, cwd=NOTEBOOKS)
-    notebook = nbformat.read(tmp_path / copy.name, as_version=4)
+    subprocess.run([*command, "--inplace", str(whole)], check=True)
+    notebook = nbformat.read(whole, as_version=4)
     outputs = [out for cell in notebook.cells for out in cell.get("outputs", [])]
     assert any("image/png" in out.get("data", {}) for out in outputs)
 
@@ -70,24 +75,81 @@ def test_nothing_but_sliders_needs_a_kernel(lesson):
 @of_lessons
 def test_handouts_have_no_answers(lesson, tmp_path):
     HANDOUTS.write(tmp_path, lesson)
-    student = nbformat.read(tmp_path / lesson.with_suffix(".ipynb").name, as_version=4)
-    solutions = nbformat.read(tmp_path / f"{lesson.stem}-solutions.ipynb", as_version=4)
+    student = nbformat.read(tmp_path / "students" / f"{lesson.stem}.ipynb", as_version=4)
+    whole = nbformat.read(tmp_path / "lecturers" / f"{lesson.stem}.ipynb", as_version=4)
+    assert not any(cell.get("outputs") for cell in (*student.cells, *whole.cells))
     text = "\n".join(cell.source for cell in student.cells)
-    whole = "\n".join(cell.source for cell in solutions.cells)
-    assert not any(cell.get("outputs") for cell in (*student.cells, *solutions.cells))
-    assert not re.search(r"# Check|<summary>Answer|^\*\*Compare|^assert ", text, re.MULTILINE)
-    answers = whole.count("<summary>Answer")
-    assert answers == text.count("*Your answer:*") > 0
-    assert whole.count("**Compare.**") == text.count("<summary>Compare") > 0
+    assert not re.search(r"# Check|Solution|^\*\*Compare|^assert ", text, re.MULTILINE)
+    said = "\n".join(cell.source for cell in whole.cells)
+    assert said.count("**Compare.**") == text.count("<summary>Compare") > 0
     assert text.count("<details>") == text.count("</details>")
+    # Text that explains a result is in a folded part.
+    unfolded = re.sub(r"<details>.*?</details>", "", text, flags=re.DOTALL)
+    assert "**Explain" not in unfolded
+    asked = len(re.findall(r"^\*\*Predict", unfolded, re.MULTILINE))
+    assert text.count("*Your prediction:*") == asked > 0
+
+
+@of_lessons
+def test_assignments_have_hidden_tests(lesson):
+    """What nbgrader removes for students and puts back to grade is where it looks for it."""
+    cells = lessons.assignment(lesson).cells
+    graded = [cell for cell in cells if "nbgrader" in cell.metadata]
+    names = [cell.metadata["nbgrader"]["grade_id"] for cell in graded]
+    exercises = sum("exercise" in cell.metadata.get("tags", []) for cell in cells)
+    kinds = [f"{kind}-{n + 1}" for n in range(exercises) for kind in ("exercise", "check", "words")]
+    assert names == kinds
+    for cell in cells:
+        if "assert " in cell.source:
+            before, _, hidden = cell.source.partition("### BEGIN HIDDEN TESTS\n")
+            assert "assert " not in before
+            assert hidden.endswith("\n### END HIDDEN TESTS")
+            assert cell.metadata["nbgrader"]["grade"]
+
+
+def names(source, context):
+    """Return the names that a cell sets (ast.Store) or uses (ast.Load)."""
+    tree = ast.parse(source.replace("%matplotlib inline", ""))
+    found = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, context)}
+    if context is ast.Store:
+        for node in ast.walk(tree):
+            if isinstance(node, (ast.Import, ast.ImportFrom)):
+                found |= {(it.asname or it.name).partition(".")[0] for it in node.names}
+            elif isinstance(node, (ast.FunctionDef, ast.arg)):
+                found.add(node.arg if isinstance(node, ast.arg) else node.name)
+    return found
+
+
+@of_lessons
+def test_no_cell_uses_what_a_check_defines(lesson):
+    """Students have no checks."""
+    known = set(dir(builtins))
+    for cell in lessons.page(lesson).cells:
+        if cell.cell_type == "code":
+            known |= names(cell.source, ast.Store)
+            assert names(cell.source, ast.Load) <= known
+
+
+@of_lessons
+def test_each_answer_is_checked_by_itself(lesson):
+    """A check knows what students have: no solutions, and no checks, which may have failed."""
+    code = [cell for cell in lessons.page(lesson).cells if cell.cell_type == "code"]
+    known = set(dir(builtins)).union(*(names(cell.source, ast.Store) for cell in code))
+    exercises = [cell for cell in code if "exercise" in cell.metadata.get("tags", [])]
+    tests = [cell for cell in lessons.assignment(lesson).cells if "HIDDEN TESTS" in cell.source]
+    for exercise, test in zip(exercises, tests, strict=True):
+        (answer,) = names(exercise.source, ast.Store)
+        assert re.search(rf"^assert .*\b{answer}\b", test.source, re.MULTILINE)
+        assert names(test.source, ast.Load) <= known | names(test.source, ast.Store)
 
 
 @pytest.mark.slow
 @of_lessons
 def test_handouts_run(lesson, tmp_path):
+    """Also with unanswered exercises."""
     HANDOUTS.write(tmp_path, lesson)
     command = [sys.executable, "-m", "nbconvert", "--to", "notebook", "--execute", "--stdout"]
-    copy = str(tmp_path / lesson.with_suffix(".ipynb").name)
+    copy = str(tmp_path / "students" / f"{lesson.stem}.ipynb")
     subprocess.run([*command, copy], check=True, stdout=subprocess.DEVNULL)
 
 
@@ -119,14 +181,24 @@ def test_has_checks_in_every_part(lesson):
 
 
 @of_lessons
-def test_each_exercise_has_an_answer_that_is_checked(lesson):
-    exercises = lesson.read_text().partition("## Exercises\n")[2].partition("\n## Limits")[0]
+def test_is_a_unit_of_the_course(lesson):
+    """Goals, parts, sliders, exercises with solutions, and questions for an exam."""
+    text = lesson.read_text("utf-8")
+    goals, _, rest = text.partition("\n*45 minutes, for ")
+    assert "\nAfter this lesson you can explain\n\n1. " in goals
+    parts = re.findall(r"^## Part (\d): ", rest, re.MULTILINE)
+    assert parts == ["1", "2", "3", "4"][: len(parts)]
+    assert re.search(rf"^## Part {len(parts)}: sliders$", rest, re.MULTILINE)
+    assert "## What the simulation leaves out\n" in rest
+    exercises = rest.partition("## Exercises\n")[2].partition("\n## What")[0]
     numbers = re.findall(r"^\*\*(\d+)\. ", exercises, re.MULTILINE)
-    assert numbers == [str(number + 1) for number in range(len(numbers))] != []
-    for exercise in re.split(r"^\*\*\d+\. ", exercises, flags=re.MULTILINE)[1:]:
-        assert exercise.count("<details markdown>\n<summary>Answer</summary>\n\n") == 1
-        assert exercise.count("\n\n</details>\n") == 1
-    assert "# Check\n# The answers to the exercises.\n" in exercises
+    assert len(numbers) >= 3
+    assert exercises.count('```python tags=["exercise"]\n') == len(numbers)
+    solutions = (NOTEBOOKS / "solutions" / lesson.name).read_text("utf-8")
+    assert re.findall(r"^## (\d+)\. ", solutions, re.MULTILINE) == numbers
+    assert solutions.count('```python tags=["check"]\n') >= len(numbers)
+    questions = solutions.partition("## Questions for an exam\n")[2]
+    assert re.findall(r"^(\d)\. \*.+?\* — ", questions, re.MULTILINE) == ["1", "2", "3"]
 
 
 @of_lessons
@@ -139,7 +211,7 @@ def test_executed_copy_is_up_to_date(lesson):
     """``make notebooks`` makes it."""
     copy = lesson.with_suffix(".ipynb")
     executed = nbformat.read(copy, as_version=4)
-    assert sources(executed) == sources(jupytext.read(lesson))
+    assert sources(executed) == sources(lessons.page(lesson))
     code = [cell for cell in executed.cells if cell.cell_type == "code"]
     assert all(cell.execution_count for cell in code)
     assert copy.stat().st_size < _LARGEST_BYTES

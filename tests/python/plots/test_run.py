@@ -127,6 +127,16 @@ def test_flows_of_different_tunnels_are_told_apart():
     assert len({line.get_color() for line in top.lines[:3]}) == 3
 
 
+def test_flows_of_a_kind_are_told_apart_in_grey_and_the_panel_in_flight_is_filled():
+    flows = [{"cc": "cubic", "count": 2}, {"cc": "bbr"}]
+    result = tc.run(tc.Experiment(flows=flows, duration="2s"), progress=False)
+    top, middle, _ = tc.plot_run(result).axes
+    assert len({line.get_linestyle() for line in top.lines[:3]}) == 3
+    assert {line.get_marker() for line in top.lines} == {"None"}
+    drawn = max(max(line.get_ydata()) for line in middle.lines)
+    assert middle.get_ylim()[1] < 1.1 * drawn
+
+
 def test_windows_of_kcp_are_not_drawn_as_congestion_windows():
     experiment = tc.Experiment(path={"rate": "10Mbps"}, tunnel="kcptun", duration="2s")
     middle = tc.plot_run(tc.run(experiment, progress=False)).axes[1]

@@ -385,8 +385,10 @@ def test_pairs_show_who_beats_whom(make_sweep):
     names = ["bbr", "cubic"]
     sweep = make_sweep({"flows.0.cc": names, "flows.1.cc": names}, ("bbr", "cubic"), goodput)
     axes = plots.pairs(sweep).axes[0]
-    assert axes.images[0].get_array().tolist() == [[0.5, 0.75], [0.25, 0.5]]
+    (image,) = axes.images
+    assert image.get_array().tolist() == [[0.5, 0.75], [0.25, 0.5]]
     assert axes.get_ylabel() == "share of"
+    assert min(image.cmap(image.norm(0.5))) > 0.95, "equal shares are pale"
 
 
 def test_a_scatter_shows_every_run_and_every_mean(loss_sweep):
@@ -394,6 +396,9 @@ def test_a_scatter_shows_every_run_and_every_mean(loss_sweep):
     runs, means = axes.lines[:2]
     assert (runs.get_xdata().size, means.get_xdata().size) == (12, 4)
     assert axes.get_xlabel() == "mean queueing delay (ms)"
+    (by_default,) = plots.scatter(loss_sweep, at={"path.rtt": "10ms"}).axes
+    colours = {line.get_color() for line in by_default.lines}
+    assert colours == {plots.algorithm_style(cc)["color"] for cc in ("bbr", "cubic")}
 
 
 @pytest.fixture(scope="module")
