@@ -351,7 +351,7 @@ LinuxTcpConnection::ReceiveSyn(int64_t now, const TcpHeader& header)
     {
         m_peer = SentSegments::Find(header.GetSequenceNumber());
     }
-    if (!m_peer || !timestamps || !scale)
+    if (!m_peer || header.GetSequenceNumber() != m_peer->Initial() || !timestamps || !scale)
     {
         return false;
     }
@@ -413,7 +413,8 @@ LinuxTcpConnection::ReceiveData(int64_t now,
     const uint8_t flags = header.GetFlags();
     const auto number = m_peer->At(header.GetSequenceNumber());
     const auto acked = m_sent->At(header.GetAckNumber());
-    if (!number || !acked)
+    const uint32_t end = payload->GetSize() + ((flags & TcpHeader::FIN) ? 1 : 0);
+    if (!number || !acked || header.GetSequenceNumber() + end != m_peer->SequenceOf(*number + 1))
     {
         return;
     }

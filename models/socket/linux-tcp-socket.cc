@@ -642,7 +642,7 @@ LinuxTcpSocket::OnOpen(int64_t now)
         GetPeerName(from);
         NotifyNewConnectionCreated(this, from);
     }
-    if (m_state == State::CONNECTED && m_connection->Room() > 0)
+    if (m_state == State::CONNECTED && !m_isClosed && m_connection->Room() > 0)
     {
         NotifySend(static_cast<uint32_t>(m_connection->Room()));
     }
@@ -759,7 +759,9 @@ LinuxTcpSocket::Close()
         return 0;
     }
     m_isClosed = true;
-    if (m_state == State::CONNECTED && GetRxAvailable() == 0)
+    const bool waits =
+        m_state == State::CONNECTING && m_connection->Endpoint().GetSender().Buffer().Written() > 0;
+    if (waits || (m_state == State::CONNECTED && GetRxAvailable() == 0))
     {
         const Ns3Turn turn;
         m_connection->Close(turn.Now());

@@ -28,6 +28,7 @@
 #include "ns3/uinteger.h"
 
 #include <algorithm>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -523,6 +524,94 @@ class SmallerMssTest : public SocketTest
     }
 };
 
+/// Headers that neither end has sent, from a host that knows addresses and ports.
+class StrangerTest : public SocketTest
+{
+  public:
+    StrangerTest()
+        : SocketTest("Segments that no end has sent do no harm, unless they reset")
+    {
+    }
+
+  private:
+    void Inject(Hosts& hosts, const ns3::TcpHeader& seen)
+    {
+        ns3::TcpHeader header;
+        header.SetSourcePort(seen.GetSourcePort());
+        header.SetDestinationPort(seen.GetDestinationPort());
+        header.SetFlags(static_cast<uint8_t>(m_random() & ~ns3::TcpHeader::RST));
+        const auto near = static_cast<int32_t>(m_random() % 3'000) - 1'500;
+        header.SetSequenceNumber(seen.GetSequenceNumber() + (m_random() % 2 ? near : 0));
+        header.SetAckNumber(seen.GetAckNumber() + (m_random() % 2 ? near : 0));
+        header.SetWindowSize(static_cast<uint16_t>(m_random()));
+        for (const auto& option : seen.GetOptionList())
+        {
+            if (m_random() % 4 != 0)
+            {
+                header.AppendOption(option);
+            }
+        }
+        auto tcp = hosts.nodes.Get(0)->GetObject<ns3::TcpL4Protocol>();
+        tcp->SendPacket(ns3::Create<ns3::Packet>(m_random() % 100),
+                        header,
+                        ns3::Ipv4Address("10.0.0.1"),
+                        ns3::Ipv4Address("10.0.0.2"));
+    }
+
+    void DoRun() override
+    {
+        constexpr uint64_t BYTES = 300'000;
+        Hosts hosts;
+        Peer server(1'000, 1'000);
+        server.Listen(hosts.Make(1), hosts.Any());
+        Peer client(BYTES, 1'000);
+        client.Use(hosts.Make(0));
+        client.socket->TraceConnectWithoutContext(
+            "Tx",
+            ns3::Callback<void,
+                          Ptr<const ns3::Packet>,
+                          const ns3::TcpHeader&,
+                          Ptr<const LinuxTcpSocket>>([&](Ptr<const ns3::Packet>,
+                                                         const ns3::TcpHeader& header,
+                                                         Ptr<const LinuxTcpSocket>) {
+                Simulator::Schedule(ns3::MilliSeconds(1),
+                                    [this, &hosts, header] { Inject(hosts, header); });
+            }));
+        client.Connect(hosts.Server());
+        RunUntil(30);
+        NS_TEST_EXPECT_MSG_EQ(server.received, BYTES, "all");
+        NS_TEST_EXPECT_MSG_EQ(server.isIntact, true, "unchanged");
+        NS_TEST_EXPECT_MSG_EQ(client.isBroken || server.isBroken, false, "unbroken");
+    }
+
+    std::mt19937 m_random{11};
+};
+
+class EarlyCloseTest : public SocketTest
+{
+  public:
+    EarlyCloseTest()
+        : SocketTest("What is written before the connection is open arrives, then the end of it")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        Hosts hosts;
+        Peer server(0, 1'000);
+        server.closesAtEnd = false;
+        server.Listen(hosts.Make(1), hosts.Any());
+        Peer client(20'000, 1'000);
+        client.Use(hosts.Make(0));
+        client.Connect(hosts.Server());
+        Simulator::Schedule(ns3::MilliSeconds(1), [&] { client.Write(); }); // and closes
+        RunUntil(2);
+        NS_TEST_EXPECT_MSG_EQ(server.received, 20'000, "all");
+        NS_TEST_EXPECT_MSG_EQ(server.isClosedByPeer, true, "closed");
+    }
+};
+
 class ResetTest : public SocketTest
 {
   public:
@@ -565,6 +654,8 @@ class LinuxTcpSocketTestSuite : public ns3::TestSuite
         AddTestCase(new ErrorsTest());
         AddTestCase(new StockPeerTest());
         AddTestCase(new SmallerMssTest());
+        AddTestCase(new EarlyCloseTest());
+        AddTestCase(new StrangerTest());
         AddTestCase(new ResetTest());
     }
 };
