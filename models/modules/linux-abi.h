@@ -23,7 +23,7 @@ extern "C"
     {
 #endif
 
-#define LINUX_INTERFACE 2
+#define LINUX_INTERFACE 3
 
     typedef signed char s8;
     typedef unsigned char u8;
@@ -244,6 +244,7 @@ extern "C"
         void (*cong_avoid)(struct sock* sk, u32 ack, u32 acked);
         void (*set_state)(struct sock* sk, u8 new_state);
         void (*cwnd_event)(struct sock* sk, enum tcp_ca_event ev);
+        void (*cwnd_event_tx_start)(struct sock* sk); /**< 7.2; CA_EVENT_TX_START before */
         void (*in_ack_event)(struct sock* sk, u32 flags);
         u32 (*min_tso_segs)(struct sock* sk);
 #ifdef __cplusplus

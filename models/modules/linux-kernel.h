@@ -319,6 +319,7 @@ int_sqrt(unsigned long x)
 #define kzalloc(bytes, flags) ((void)(flags), __builtin_calloc(1, bytes))
 #define kcalloc(count, bytes, flags) ((void)(flags), __builtin_calloc(count, bytes))
 #define kmalloc_array(count, bytes, flags) kcalloc(count, bytes, flags)
+#define kzalloc_objs(object, count, ...) __builtin_calloc(count, sizeof(object)) /* 7.2 */
 #define kfree(pointer) __builtin_free((void*)(pointer))
 
 /* The module and what it registers ---------------------------------------------------------- */
@@ -685,6 +686,7 @@ minmax_running_min(struct minmax* m, u32 window, u32 time, u32 value)
 #define TCP_ECN_SEEN 8
 #define TCP_ECN_LOW 16
 #define TCP_ECN_ECT_PERMANENT 32
+#define tcp_ecn_mode_any(tcp) ((tcp)->ecn_flags & TCP_ECN_OK)
 #define SK_PACING_NONE LINUX_SK_PACING_NONE
 #define SK_PACING_NEEDED 1
 #define SK_PACING_FQ 2

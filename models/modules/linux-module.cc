@@ -308,7 +308,6 @@ LinuxModule::Import(const SenderState& state, int64_t now)
     m_tcp.max_packets_out = state.maxPacketsOut;
     m_tcp.delivered = static_cast<kernel::u32>(state.delivered);
     m_tcp.delivered_mstamp = ToHostMicroseconds(state.deliveredTime);
-    m_tcp.app_limited = static_cast<kernel::u32>(state.appLimitedUntil);
     m_tcp.srtt_us = static_cast<kernel::u32>(8 * state.srtt / US);
     m_tcp.rtt_min.s[0].v =
         state.minRtt == NEVER ? NO_RTT : static_cast<kernel::u32>(state.minRtt / US);
@@ -331,6 +330,7 @@ LinuxModule::ImportWindow(const SenderState& state)
     m_tcp.lost_out = std::min(state.lostOut, notInFlight);
     m_tcp.sacked_out = notInFlight - m_tcp.lost_out;
     m_tcp.is_cwnd_limited = state.isCwndLimited;
+    m_tcp.app_limited = static_cast<kernel::u32>(state.appLimitedUntil);
     m_tcp.lost = static_cast<kernel::u32>(state.lost);
 }
 
@@ -344,6 +344,13 @@ LinuxModule::Export(SenderState& state)
     }
     state.cwnd = m_tcp.snd_cwnd;
     state.ssthresh = std::min(m_tcp.snd_ssthresh, INFINITE_SSTHRESH);
+    if (m_tcp.app_limited != static_cast<kernel::u32>(state.appLimitedUntil))
+    {
+        // BBR marks what it sends in PROBE_RTT. Both count deliveries, the module's modulo 2^32.
+        const auto now = static_cast<kernel::u32>(state.delivered);
+        state.appLimitedUntil =
+            m_tcp.app_limited == 0 ? 0 : state.delivered + (m_tcp.app_limited - now);
+    }
     const kernel::sock& socket = m_tcp.inet_conn.sk;
     state.pacingRate = socket.sk_pacing_status == LINUX_SK_PACING_NONE
                            ? 0
@@ -588,10 +595,16 @@ LinuxModule::OnTransmitStart(SenderState& state, int64_t now, int64_t idle)
 {
     Import(state, now);
     m_tcp.lsndtime = ToHostJiffies(now - idle);
-    if (Ops().cwnd_event)
-    {
-        m_module->Image().Call([&] { Ops().cwnd_event(Socket(), kernel::CA_EVENT_TX_START); });
-    }
+    m_module->Image().Call([&] {
+        if (Ops().cwnd_event)
+        {
+            Ops().cwnd_event(Socket(), kernel::CA_EVENT_TX_START);
+        }
+        if (Ops().cwnd_event_tx_start)
+        {
+            Ops().cwnd_event_tx_start(Socket());
+        }
+    });
     Export(state);
 }
 

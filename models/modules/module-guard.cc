@@ -26,14 +26,15 @@ WatchSignal()
 /// The call that a thread is in.
 struct GuardedCall
 {
-    sigjmp_buf jump;
+    sigjmp_buf jump{};
     volatile sig_atomic_t isInside{0};
     volatile uint64_t number{0}; //!< counts calls
     volatile uint64_t watched{0};
     ModuleFault fault;
 };
 
-thread_local GuardedCall g_call;
+/// Without a constructor to run, threads need not ask at each use whether it has run.
+constinit thread_local GuardedCall g_call;
 
 /// Handlers from before; several guards (of threads) share them.
 std::array<struct sigaction, FAILURE_SIGNALS.size()> g_actionsBefore;
@@ -163,22 +164,23 @@ ModuleGuard::~ModuleGuard()
 bool
 ModuleGuard::Run(void (*function)(void*), void* argument)
 {
-    g_call.number = g_call.number + 1;
-    if (sigsetjmp(g_call.jump, 0) != 0)
+    GuardedCall& call = g_call;
+    call.number = call.number + 1;
+    if (sigsetjmp(call.jump, 0) != 0)
     {
         return false;
     }
-    g_call.isInside = 1;
+    call.isInside = 1;
     try
     {
         function(argument);
     }
     catch (...)
     {
-        g_call.isInside = 0;
+        call.isInside = 0;
         throw;
     }
-    g_call.isInside = 0;
+    call.isInside = 0;
     return true;
 }
 

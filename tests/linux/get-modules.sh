@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # Put Linux's congestion control modules into a folder (default: build/linux), for the tests that run
-# them. They come from Debian's package of the kernel's source, of which only net/ipv4/tcp_*.[ch] is
-# kept: 140 MB to download, 25 s.
+# them. They come from Debian's package of the kernel's source (default: the oldest that apt has), of
+# which only net/ipv4/tcp_*.[ch] is kept: 140 MB to download, 25 s.
+#
+#     get-modules.sh [FOLDER [PACKAGE]]
 
 set -eu
 to=${1:-build/linux}
@@ -13,7 +15,7 @@ fi
 find_package() {
     apt-cache search --names-only '^linux-source-[0-9.]+$' | cut -d ' ' -f 1 | sort -V | head -n 1
 }
-package=$(find_package)
+package=${2:-$(find_package)}
 if [ -z "$package" ] && [ "$(id -u)" = 0 ]; then
     apt-get update -qq
     package=$(find_package)

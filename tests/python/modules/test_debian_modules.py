@@ -13,6 +13,9 @@ NAMES = (
     "scalable", "vegas", "veno", "westwood", "yeah",
 )  # fmt: skip
 PATH = {"rate": "20Mbps", "rtt": "20ms"}
+#: bit/s. NV leaves a part of the capacity unused where it has no rival. LP gives way even to the
+#: queue that it makes itself.
+LEAST = {"nv": 12e6, "lp": 0.1e6}
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -20,11 +23,23 @@ def test_every_module_runs_twice_alike(name, linux_modules):
     flow = {"cc": f"linux:{linux_modules}/tcp_{name}.c"}
     experiment = tc.Experiment(path=PATH, flows=[flow], duration="6s", warmup="2s")
     result = tc.run(experiment)
-    # NV leaves a part of the capacity unused where it has no rival. LP gives way even to the queue
-    # that it makes itself.
-    least = {"nv": 12e6, "lp": 0.1e6}.get(name, 17e6)
-    assert result.goodput > least
+    assert result.goodput > LEAST.get(name, 17e6)
     assert tc.run(experiment).digests() == result.digests()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("version", ["5.10", "6.12", "7.2"])
+def test_modules_of_other_versions_run(version, linux_modules):
+    folder = linux_modules.with_name(f"linux-{version}")
+    if not folder.is_dir():
+        pytest.skip(
+            f"no modules of Linux {version}: tests/linux/get-modules.sh {folder} "
+            f"linux-source-{version} gets them from the version of Debian that has this package"
+        )
+    for name in NAMES:
+        flow = {"cc": f"linux:{folder}/tcp_{name}.c"}
+        result = tc.run(tc.Experiment(path=PATH, flows=[flow], duration="6s", warmup="2s"))
+        assert result.goodput > LEAST.get(name, 17e6), name
 
 
 @pytest.mark.parametrize("name", ["cubic", "vegas", "westwood", "bbr"])
@@ -60,3 +75,17 @@ def test_dctcp_asks_for_marks(linux_modules):
     path = PATH | {"queue": {"name": "codel", "ecn": True}}
     marked = tc.Experiment(path=path, flows=[{"cc": name}], duration="6s", warmup="2s")
     assert tc.run(marked).to_dict()["flows"][0]["legs"][0]["retransmits"] == 0
+
+
+def test_bbr_keeps_its_bandwidth_in_probe_rtt(linux_modules):
+    # It marks what it sends then as limited by the application (tp->app_limited). Otherwise, ten
+    # round trips of it are all that its maximum filter knows.
+    name = f"linux:{linux_modules}/tcp_bbr.c"
+    data = tc.run(
+        tc.Experiment(
+            path=PATH | {"rtt": "10ms"}, flows=[{"cc": name}], duration="12s", probe_interval="10ms"
+        )
+    ).dataset.isel(flow=0, leg=0)
+    in_probe = data["cwnd"].values == 4
+    assert in_probe.sum() > 15
+    assert data["pacing_rate"].values[in_probe].min() > 10e6

@@ -173,6 +173,24 @@ def test_a_failure_ends_its_run_and_no_more(make, here, expected):
     assert tc.run(_experiment("reno")).goodput > 15e6  # in the same process
 
 
+_START = """\
+static void aimd_start(struct sock *sk)
+{
+	u32 *two = kzalloc_objs(u32, 2, GFP_KERNEL);
+
+	if (two[1] == tcp_ecn_mode_any(tcp_sk(sk)))
+		BUG();
+}
+"""
+
+
+def test_what_came_with_linux_7(make):
+    text = AIMD.replace("static u32 aimd_ssthresh", f"{_START}\nstatic u32 aimd_ssthresh")
+    text = text.replace(".cong_avoid =", ".cwnd_event_tx_start = aimd_start, .cong_avoid =")
+    with pytest.raises(tc.RunError, match=r"it stopped itself \(BUG\), at .* in aimd_start\(\)"):
+        tc.run(_experiment(make(text=text)))
+
+
 def test_private_state_has_104_bytes(make):
     assert tc.run(_experiment(make("((u32 *)ca)[25] = 1"))).goodput > 15e6
 

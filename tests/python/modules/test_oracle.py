@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import random
+import shutil
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
@@ -48,6 +49,19 @@ module_init(reno_register);
 """
 
 
+#: Modules that no package has: ours, their file, and the repository and commit that has it.
+PUBLISHED = {
+    "qvegas": ("tcp_qvegas.c", "marywangran/qvegas, a767fe0"),
+    "unlimited": ("tcp_TA.c", "giltu/KernelPCC, a19a4ec"),
+    "bbr3": ("tcp_bbr3.c", "hrimfaxi/tcp_bbr_modules, ee4319e"),
+}
+#: What the script of tcp_bbr_modules finds out about the kernel.
+_KERNEL_CONFIG = """\
+#define TCP_CONGESTION_OPS_HAS_TSO_SEGS 1
+#define TCP_CONGESTION_OPS_CONG_CONTROL_HAS_4_ARGS 1
+"""
+
+
 @dataclass
 class Compared:
     """How often window, threshold and pacing rate differed: at all, and by much; and the most."""
@@ -73,9 +87,9 @@ def beside(request, linux_modules, tmp_path_factory):
     functions = text[begin : text.index("struct tcp_congestion_ops tcp_reno")]
     (folder / "tcp_reno.c").write_text(_RENO.replace("FUNCTIONS", functions))
 
-    def call(ours, path, duration, **keys):
-        file = (folder if ours == "reno" else linux_modules) / f"tcp_{ours}.c"
-        theirs = modules.of(f"linux:{file}")
+    def call(ours, path, duration, file=None, **keys):
+        default = (folder if ours == "reno" else linux_modules) / f"tcp_{ours}.c"
+        theirs = modules.of(f"linux:{file or default}")
         experiment = tc.Experiment(path=path, duration=duration, flows=[{"cc": ours}], **keys)
         spec = folder / "spec.json"
         spec.write_text(spec_text(experiment_spec(experiment)))
@@ -154,3 +168,22 @@ def test_after_its_first_probe_bbr_is_out_of_step_by_a_jiffy(beside):
     # PROBE_RTT begins and ends by jiffies in Linux, so the phases after it lie some ms apart.
     it = beside("bbr", PATHS[0], "30s")
     assert it.far[0] < 0.01 * it.acks
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ours", PUBLISHED)
+def test_ours_is_its_authors_on_the_same_acks(ours, beside, linux_modules, tmp_path):
+    name, source = PUBLISHED[ours]
+    published = linux_modules / "published" / name
+    if not published.is_file():
+        pytest.skip(f"no package has {name} of github.com/{source}: put it at {published}")
+    file = Path(shutil.copy(published, tmp_path))
+    shutil.copy(linux_modules / "tcp_dctcp.h", tmp_path)
+    (tmp_path / "kernel_config.h").write_text(_KERNEL_CONFIG)
+    for path in PATHS:
+        it = beside(ours, path, "8s", file=file)
+        if ours == "bbr3":  # ours follows the draft where it and the file differ
+            assert it.far[0] < 0.1 * it.acks
+            assert it.far[2] < 0.2 * it.acks
+        else:  # the window of tcp_TA.c is 200 million until the first ACK, then 10 million as ours
+            assert it.differing[0] == (ours == "unlimited")
