@@ -19,6 +19,8 @@ from nbformat.v4 import new_markdown_cell
 _COMPARE = re.compile(
     r"^\*\*Compare\.\*\*\s+(.*?)(?=\n\*\*Predict|\n#|\Z)", re.DOTALL | re.MULTILINE
 )
+#: Links into the repository, which a hand-out is not in.
+_LINK = re.compile(r"\[([^\]]+)\]\(\.\./([^)]+)\)")
 _PREDICT = re.compile(r"^\*\*Predict(?:\.\*\*|\*\*)", re.MULTILINE)
 _EXERCISE = re.compile(r"^## (\d+)\. ", re.MULTILINE)
 _POINTS, _POINTS_OF_WORDS = 2, 1
@@ -57,7 +59,7 @@ def handout(lesson: Path) -> NotebookNode:
             cells[-1].metadata["tags"] = ["words"]
         elif cell.cell_type == "markdown":
             predicts = _PREDICT.search(cell.source, cell.source.rfind("\n#") + 1)
-            cell.source = _COMPARE.sub(_folded, cell.source)
+            cell.source = _LINK.sub(r"\1 (`\2`)", _COMPARE.sub(_folded, cell.source))
             if predicts:
                 cells.append(new_markdown_cell("*Your prediction:*\n"))
     notebook.cells = cells

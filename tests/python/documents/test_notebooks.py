@@ -80,6 +80,7 @@ def test_handouts_have_no_answers(lesson, tmp_path):
     assert not any(cell.get("outputs") for cell in (*student.cells, *whole.cells))
     text = "\n".join(cell.source for cell in student.cells)
     assert not re.search(r"# Check|Solution|^\*\*Compare|^assert ", text, re.MULTILINE)
+    assert "](../" not in text, "leads nowhere from where a student has it"
     said = "\n".join(cell.source for cell in whole.cells)
     assert said.count("**Compare.**") == text.count("<summary>Compare") > 0
     assert text.count("<details>") == text.count("</details>")
