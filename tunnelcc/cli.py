@@ -864,6 +864,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     gc.set_threshold(200_000)  # What is imported stays: the collector would look at it in vain.
+    if arguments is None and not any(map(_may_use_dask, sys.argv[1:])):
+        # Where Dask is installed, xarray would import it to look for arrays of its kind.
+        sys.modules.setdefault("dask", None)  # type: ignore[arg-type]
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal may have no signs such as × or –
@@ -902,6 +905,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
         click.echo(f"tunnelcc: {error.strerror or error}", err=True)
         _drop_output()
         sys.exit(1)
+
+
+def _may_use_dask(argument: str) -> bool:
+    """Whether an argument asks for Dask, or for code of the user, which may."""
+    return argument.startswith(("--dask", "--trust")) or ":" in argument or ".py" in argument
 
 
 def _drop_output() -> None:

@@ -617,6 +617,17 @@ def test_importing_takes_no_time():
     assert heavy == "[]"
 
 
+def test_comparing_loads_neither_scipy_nor_dask(tmp_path):
+    command = [sys.executable, "-X", "importtime", "-m", "tunnelcc", "compare", "--cc", "bbr,reno"]
+    options = ["--duration", "1s", "--rate", "2Mbps", "--seeds", "2", "--jobs", "1"]
+    done = subprocess.run(
+        [*command, *options], capture_output=True, text=True, check=True, cwd=tmp_path
+    )
+    assert (tmp_path / "compare-differences.png").exists()
+    assert re.findall(r"\| +(xarray|pandas)$", done.stderr, re.MULTILINE)
+    assert re.findall(r"\| +(scipy|dask|distributed)$", done.stderr, re.MULTILINE) == []
+
+
 def test_every_name_of_the_package_can_be_had():
     for name in tc.__all__:
         assert getattr(tc, name) is not None
