@@ -13,7 +13,6 @@ namespace
 
 constexpr uint32_t IPV6_HEADER = 40;
 constexpr uint32_t FRAGMENT_HEADER = 8;
-constexpr uint32_t FRAGMENT_UNIT = 8;
 
 /// The segments that a segment of TCP is split into.
 Division
@@ -34,9 +33,10 @@ Split(uint32_t ipBytes, uint32_t limit, uint32_t headers)
 Division
 Fragment(uint32_t ipBytes, uint32_t mtu, uint32_t ipHeader)
 {
+    constexpr uint32_t UNIT = 8;
     const uint32_t headers = ipHeader + (ipHeader == IPV6_HEADER ? FRAGMENT_HEADER : 0);
     const uint32_t room = mtu - headers;
-    const uint32_t full = room - room % FRAGMENT_UNIT;
+    const uint32_t full = room - room % UNIT;
     Division division{{}, headers, PacketKind::FRAGMENT};
     uint32_t left = ipBytes - ipHeader;
     for (; left > room; left -= full)
