@@ -47,6 +47,12 @@ Capture::AddTunnel(const DatagramTunnelSpec&, const WireEnds&, End, const Channe
 }
 
 Channel
+Capture::AddMessages(const MtuMessages&, uint32_t, uint32_t, const Channel&)
+{
+    __builtin_trap();
+}
+
+Channel
 Capture::AddLink(uint32_t, bool, PathDirection&, const Channel&)
 {
     __builtin_trap();
