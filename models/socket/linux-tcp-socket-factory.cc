@@ -3,6 +3,7 @@
  */
 #include "linux-tcp-socket-factory.h"
 
+#include "ns3/abort.h"
 #include "ns3/object-vector.h"
 
 #include <algorithm>
@@ -85,6 +86,11 @@ LinuxTcpHelper::LinuxTcpHelper()
 void
 LinuxTcpHelper::SetAttribute(const std::string& name, const ns3::AttributeValue& value)
 {
+    // A factory of ns-3 would keep a value that is refused, and say so only by what sockets do.
+    const auto socket = ns3::CreateObject<LinuxTcpSocket>();
+    NS_ABORT_MSG_UNLESS(socket->SetAttributeFailSafe(name, value),
+                        "tunnelcc::LinuxTcpSocket has no attribute " << name
+                                                                     << ", or not with this value");
     m_sockets.Set(name, value);
 }
 

@@ -191,9 +191,13 @@ LinuxTcpSocket::SetFactory(ns3::Ptr<LinuxTcpSocketFactory> factory)
 bool
 LinuxTcpSocket::SetCongestionControl(std::string name)
 {
-    if (!HasCongestionControl(name))
+    try
     {
-        NS_LOG_ERROR("CongestionControl: there is no " << name);
+        GetCongestionParameters(name);
+    }
+    catch (const std::invalid_argument& error)
+    {
+        NS_LOG_UNCOND("tunnelcc::LinuxTcpSocket::CongestionControl: " << error.what());
         return false;
     }
     m_congestionControl = std::move(name);
@@ -484,7 +488,7 @@ LinuxTcpSocket::Connect(const ns3::Address& address)
         }
     }
     const bool is4 = InetSocketAddress::IsMatchingType(peer);
-    if (!is4 && !Inet6SocketAddress::IsMatchingType(peer))
+    if ((!is4 && !Inet6SocketAddress::IsMatchingType(peer)) || m_congestionControl.empty())
     {
         return Fail(ERROR_INVAL);
     }
@@ -531,7 +535,8 @@ LinuxTcpSocket::OnConnectTimeout()
 int
 LinuxTcpSocket::Listen()
 {
-    if (m_state != State::CLOSED || m_isClosed || !HasEndPoint())
+    // ns-3 makes an object even if a value of an attribute is refused.
+    if (m_state != State::CLOSED || m_isClosed || !HasEndPoint() || m_congestionControl.empty())
     {
         return Fail(ERROR_INVAL);
     }
