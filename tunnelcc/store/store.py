@@ -101,10 +101,6 @@ class Store:
             return self._read_row(id_)
         return None
 
-    def rows(self, ids: Iterable[str]) -> Iterator[Row | None]:
-        """Yield row() of each run."""
-        return map(self.row, ids)
-
     def is_done(self, id_: str, *, series: bool = False) -> bool:
         """Whether there is an intact run that did not fail. ``series``: and has its series."""
         if series and not os.path.exists(self._file(id_, RUN)):
