@@ -35,7 +35,8 @@ _ABOUT_KEYS = {
     "tunnel": "The tunnel of all flows, by name or as a table with a `name`.",
     "tunnels": "Several tunnels by names of your own, for `flows.tunnel`.",
     "network": "Hosts and links in place of the one `path`.",
-    "cross_traffic": "A list of UDP sources.",
+    "cross_traffic": "A list of UDP sources, which are no part of goodput and fairness.",
+    "pings": "A list of echo requests, through a tunnel or beside it.",
     "hosts": "CPUs, kernels and socket buffers of all hosts, unless a key of one host differs.",
     "tcp": "Settings of the applications' and carriers' TCP.",
 }
@@ -184,7 +185,7 @@ def _metrics() -> str:
 _PARTS = {
     "": "The run", "flow": "Flows", "leg": "Connections of flows", "link": "Links",
     "packet_tunnel": "Tunnels that carry packets", "host": "Hosts",
-    "cross_traffic": "Cross traffic",
+    "cross_traffic": "Cross traffic", "ping": "Pings",
 }  # fmt: skip
 
 
@@ -193,9 +194,9 @@ def _measurements() -> str:
         "# Measurements\n\n"
         "The variables of `result.dataset`. `result[NAME]` is the same as a numpy array, and the "
         "JSON of `tunnelcc run --json` has the totals under the same names. A name begins with "
-        "what the variable is of: `flow`, `link`, `tunnel`, `host` or `cross_traffic`; those of "
-        "connections have TCP's own names. Totals leave out the warm-up, unless they are since "
-        "the start. A name that ends in `_series` belongs to a series beside a total.\n\n"
+        "what the variable is of: `flow`, `link`, `tunnel`, `host`, `cross_traffic` or `ping`; "
+        "those of connections have TCP's own names. Totals leave out the warm-up, unless they are "
+        "since the start. A name that ends in `_series` belongs to a series beside a total.\n\n"
         "A flow through a relay has several connections (`leg`): `app`, `carrier` and `target`. "
         "`bottleneck_link` and `bottleneck_direction` are the numbers of the link and the "
         "direction that the metrics of the path are of. *Stored*: measured by the models and part "

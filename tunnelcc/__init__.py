@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from tunnelcc.config import Link as Link
     from tunnelcc.config import Network as Network
     from tunnelcc.config import Path as Path
+    from tunnelcc.config import Ping as Ping
     from tunnelcc.config import Tcp as Tcp
     from tunnelcc.config import Tunnel as Tunnel
     from tunnelcc.config.scenario import load as load
@@ -58,6 +59,7 @@ _HOME = {
     "Link": "config",
     "Network": "config",
     "Path": "config",
+    "Ping": "config",
     "Tcp": "config",
     "Tunnel": "config",
     "ConfigError": "errors",

@@ -77,6 +77,7 @@ enum class RandomComponent : uint32_t
     ARQ_CLOCK = 12,
     APP_THREADS = 13,
     CARRIER_THREADS = 14,
+    DATAGRAM_TIMES = 15,
 };
 
 /// Number of the random stream of a component and a flow. Each has its own, so the draws of one

@@ -8,6 +8,7 @@
 #include "arq/rudp-endpoint.h"
 #include "quic/quic-connection.h"
 #include "spec/end.h"
+#include "traffic/datagram-socket.h"
 #include "transport/endpoint.h"
 
 #include <cstdint>
@@ -31,7 +32,7 @@ enum class LegRole : uint8_t
 template <class Endpoint>
 using LegEnds = PerEnd<std::unique_ptr<Endpoint>>;
 
-/// One connection, of TCP or of a carrier's own protocol.
+/// One connection, of TCP or of a carrier's own protocol, or two UDP sockets.
 struct Leg
 {
     LegRole role;
@@ -41,7 +42,8 @@ struct Leg
     std::variant<LegEnds<TcpEndpoint>,
                  LegEnds<KcpEndpoint>,
                  LegEnds<RudpEndpoint>,
-                 LegEnds<QuicConnection>>
+                 LegEnds<QuicConnection>,
+                 LegEnds<DatagramSocket>>
         ends;
 
     /// The ends of a TCP connection. \pre it is one
@@ -56,8 +58,14 @@ struct Leg
         return std::get<LegEnds<QuicConnection>>(ends);
     }
 
+    /// The UDP sockets. \pre it is a flow of datagrams
+    const LegEnds<DatagramSocket>& Udp() const
+    {
+        return std::get<LegEnds<DatagramSocket>>(ends);
+    }
+
     /// What a program at one end reads and writes: of QUIC one more stream each time, otherwise the
-    /// connection itself.
+    /// connection itself. \pre it carries bytes
     ByteStream& Stream(End end) const
     {
         auto streamOf = [=](const auto& it) -> ByteStream& {
@@ -65,9 +73,13 @@ struct Leg
             {
                 return it[end]->AddStream();
             }
-            else
+            else if constexpr (requires { it[end]->SetUser(nullptr); })
             {
                 return *it[end];
+            }
+            else
+            {
+                throw std::bad_variant_access();
             }
         };
         return std::visit(streamOf, ends);

@@ -16,6 +16,8 @@ namespace tunnelcc
 namespace
 {
 
+constexpr double NS = 1e-9; // s
+
 /// Simulated time between looks at the wall clock.
 constexpr int64_t PROGRESS_INTERVAL = 100 * MS;
 
@@ -31,6 +33,34 @@ IsIn(const ExperimentSpec& spec, const FlowSpec& flow, uint32_t tunnel)
     return relay && std::any_of(relay->hops.begin(), relay->hops.end(), [=](const auto& hop) {
                return hop.under == tunnel;
            });
+}
+
+template <class Result>
+void
+FinishDatagrams(const World::Datagrams& datagrams, Result& result)
+{
+    const DatagramMeter& meter = datagrams.meter;
+    const Histogram& delays = meter.Delays();
+    result.sent = datagrams.sender->Sent();
+    result.received = meter.Received();
+    result.expected = meter.Expected(datagrams.sender->Next());
+    result.resent = datagrams.sender->Resent();
+    result.reordered = meter.Reordered();
+    result.late = meter.Late();
+    if (meter.Received() > 0)
+    {
+        constexpr double TRIMMED = 0.95;
+        result.delayMean = delays.Mean() * NS;
+        result.delayP50 = delays.Quantile(0.5) * NS;
+        result.delayP95 = delays.Quantile(0.95) * NS;
+        result.delayP99 = delays.Quantile(0.99) * NS;
+        result.delayTrimmed = delays.TrimmedMean(TRIMMED) * NS;
+        result.jitter = meter.Jitter() * NS;
+        if (meter.PlayDelay() > 0)
+        {
+            result.playDelay = meter.PlayDelay() * NS;
+        }
+    }
 }
 
 } // namespace
@@ -64,13 +94,28 @@ void
 Recorder::AddLegs()
 {
     auto& flows = m_world.Flows();
-    m_result.flows.resize(flows.size());
-    m_readAtStart.resize(flows.size());
-    m_lastRead.resize(flows.size());
+    auto before = [&](FlowRole role) {
+        return static_cast<size_t>(
+            std::ranges::count_if(m_spec.flows, [=](const auto& it) { return it.role < role; }));
+    };
+    m_firstTraffic = before(FlowRole::CROSS_TRAFFIC);
+    m_firstPing = before(FlowRole::PING);
+    m_result.flows.resize(m_firstTraffic);
+    m_result.crossTraffic.resize(m_firstPing - m_firstTraffic);
+    m_result.pings.resize(flows.size() - m_firstPing);
+    m_readAtStart.resize(m_firstTraffic);
+    m_lastRead.resize(m_firstTraffic);
+    for (size_t index = 0; index < m_firstTraffic; ++index)
+    {
+        if (flows[index]->datagrams)
+        {
+            m_result.flows[index].datagrams.emplace();
+        }
+    }
     // Of a connection that flows of both directions share, each direction is one.
     using Key = std::pair<const Leg*, End>;
     std::set<Key> used;
-    for (uint32_t index = 0; index < flows.size(); ++index)
+    for (uint32_t index = 0; index < m_firstTraffic; ++index)
     {
         for (const Leg* leg : flows[index]->legs)
         {
@@ -90,7 +135,7 @@ Recorder::AddLegs()
             }
         }
     }
-    for (uint32_t index = 0; index < flows.size(); ++index)
+    for (uint32_t index = 0; index < m_firstTraffic; ++index)
     {
         for (const Leg* leg : flows[index]->legs)
         {
@@ -177,17 +222,23 @@ Recorder::OnWarmupEnd(int64_t now)
     for (size_t i = 0; i < m_readAtStart.size(); ++i)
     {
         const World::Flow& flow = *m_world.Flows()[i];
-        m_readAtStart[i] = flow.receiver->Total();
-        flow.receiver->TimeMessages(now, *flow.sender);
+        m_readAtStart[i] = BytesRead(i);
+        if (flow.receiver)
+        {
+            flow.receiver->TimeMessages(now, *flow.sender);
+        }
         m_channelsAtStart.push_back(ChannelTimes(now, i));
     }
     for (PacketTunnelProbe& tunnel : m_tunnels)
     {
         tunnel.StartMeasuring();
     }
-    for (const auto& source : m_world.CrossTraffic())
+    for (const auto& flow : m_world.Flows())
     {
-        source->StartMeasuring();
+        if (flow->datagrams)
+        {
+            flow->datagrams->sender->StartMeasuring();
+        }
     }
     for (LinkProbe& link : m_links)
     {
@@ -211,10 +262,17 @@ Recorder::OnSample(int64_t now)
     }
     for (size_t i = 0; i < m_lastRead.size(); ++i)
     {
-        uint64_t read = m_world.Flows()[i]->receiver->Total();
+        uint64_t read = BytesRead(i);
         m_result.flows[i].goodputSeries.push_back(static_cast<double>(read - m_lastRead[i]) * 8 /
                                                   interval);
         m_lastRead[i] = read;
+    }
+    for (size_t i = 0; i < m_world.Flows().size(); ++i)
+    {
+        if (const auto& datagrams = m_world.Flows()[i]->datagrams)
+        {
+            DelaySeriesOf(i).push_back(datagrams->meter.TakeSample() * NS);
+        }
     }
     for (PacketTunnelProbe& tunnel : m_tunnels)
     {
@@ -276,9 +334,16 @@ Recorder::OnEnd(int64_t now)
     {
         m_result.pathSegments += m_crossesPath[i] ? m_result.legs[i].segments : 0;
     }
-    for (const auto& source : m_world.CrossTraffic())
+    auto datagramsOf = [&](size_t index) -> const World::Datagrams& {
+        return *m_world.Flows()[index]->datagrams;
+    };
+    for (size_t i = 0; i < m_result.crossTraffic.size(); ++i)
     {
-        m_result.crossTraffic.push_back({source->Sent(), source->Received()});
+        FinishDatagrams(datagramsOf(m_firstTraffic + i), m_result.crossTraffic[i]);
+    }
+    for (size_t i = 0; i < m_result.pings.size(); ++i)
+    {
+        FinishDatagrams(datagramsOf(m_firstPing + i), m_result.pings[i]);
     }
     m_result.events = EventLoop::Get().GetEventCount();
     EventLoop::Get().Stop();
@@ -288,9 +353,15 @@ void
 Recorder::FinishFlow(int64_t now, size_t index)
 {
     FlowResult& result = m_result.flows[index];
+    result.totalBytes = BytesRead(index);
+    result.deliveredBytes = result.totalBytes - m_readAtStart[index];
+    if (const auto& datagrams = m_world.Flows()[index]->datagrams)
+    {
+        result.firstByteAt = Moment(datagrams->meter.FirstTime());
+        FinishDatagrams(*datagrams, *result.datagrams);
+        return;
+    }
     const BulkReceiver& receiver = *m_world.Flows()[index]->receiver;
-    result.totalBytes = receiver.Total();
-    result.deliveredBytes = receiver.Total() - m_readAtStart[index];
     result.firstByteAt = Moment(receiver.FirstByteTime());
     result.completedAt = Moment(receiver.CompletionTime());
     const std::vector<SendLimits::Times> channels = ChannelTimes(now, index);
@@ -298,7 +369,6 @@ Recorder::FinishFlow(int64_t now, size_t index)
     {
         result.channels.push_back(TimesBetween(m_channelsAtStart[index][i], channels[i]));
     }
-    constexpr double NS = 1e-9;
     if (const Histogram* latency = receiver.MessageLatency())
     {
         MessageResult& messages = result.messages;
@@ -312,6 +382,26 @@ Recorder::FinishFlow(int64_t now, size_t index)
             messages.latencyP99 = latency->Quantile(0.99) * NS;
         }
     }
+}
+
+uint64_t
+Recorder::BytesRead(size_t index) const
+{
+    const World::Flow& flow = *m_world.Flows()[index];
+    return flow.receiver
+               ? flow.receiver->Total()
+               : flow.legs.front()->Udp()[Other(m_spec.flows[index].sender)]->PayloadBytes();
+}
+
+std::vector<double>&
+Recorder::DelaySeriesOf(size_t index)
+{
+    if (index < m_firstTraffic)
+    {
+        return m_result.flows[index].datagrams->delaySeries;
+    }
+    return index < m_firstPing ? m_result.crossTraffic[index - m_firstTraffic].delaySeries
+                               : m_result.pings[index - m_firstPing].delaySeries;
 }
 
 std::vector<SendLimits::Times>

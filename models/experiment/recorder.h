@@ -52,6 +52,10 @@ class Recorder
     void OnProgress(int64_t now);
     void OnEnd(int64_t now);
     void FinishFlow(int64_t now, size_t index);
+    /// Application bytes that a flow's receiver has read.
+    uint64_t BytesRead(size_t index) const;
+    /// Where the series of a flow of datagrams goes.
+    std::vector<double>& DelaySeriesOf(size_t index);
     /// Times until `now` of each stream of a flow on a shared carrier, from the client on.
     std::vector<SendLimits::Times> ChannelTimes(int64_t now, size_t index) const;
 
@@ -64,6 +68,8 @@ class Recorder
     std::vector<PacketTunnelProbe> m_tunnels; //!< both directions of each that carries packets
     std::vector<std::unique_ptr<LegProbe>> m_legs;
     std::vector<bool> m_crossesPath;     //!< of each leg, whether pathSegments counts it
+    size_t m_firstTraffic{0};            //!< number of the first flow that is cross traffic
+    size_t m_firstPing{0};               //!< … a ping
     std::vector<uint64_t> m_readAtStart; //!< application bytes read by each flow before measuring
     std::vector<uint64_t> m_lastRead;    //!< … before the latest sample
     std::vector<std::vector<SendLimits::Times>> m_channelsAtStart; //!< of each flow

@@ -51,6 +51,13 @@ RoutesOf(const TunnelSpec& tunnel)
     return std::visit([](const auto& spec) { return RoutesOf(spec); }, tunnel);
 }
 
+/// Whether both ends of a flow send.
+bool
+IsAnswered(const FlowSpec& flow)
+{
+    return !flow.datagrams || flow.datagrams->answer > 0;
+}
+
 /// Whether nothing but what one end of a tunnel sends crosses this link in this direction.
 bool
 IsAlone(const ExperimentSpec& spec, uint32_t tunnel, End sender, const RouteStepSpec& step)
@@ -69,20 +76,11 @@ IsAlone(const ExperimentSpec& spec, uint32_t tunnel, End sender, const RouteStep
             }
         }
     }
-    for (const FlowSpec& flow : spec.flows)
-    {
+    return std::none_of(spec.flows.begin(), spec.flows.end(), [&](const FlowSpec& flow) {
         const RouteSpec& route = spec.routes[flow.route];
-        if (!flow.tunnel &&
-            (Crosses(route, End::CLIENT, step) || Crosses(route, End::SERVER, step)))
-        {
-            return false;
-        }
-    }
-    return std::none_of(spec.crossTraffic.begin(),
-                        spec.crossTraffic.end(),
-                        [&](const auto& source) {
-                            return Crosses(spec.routes[source.route], source.sender, step);
-                        });
+        return !flow.tunnel && (Crosses(route, flow.sender, step) ||
+                                (IsAnswered(flow) && Crosses(route, Other(flow.sender), step)));
+    });
 }
 
 /// Whether every thread on a host's machine has a core to itself, and pays nothing for finding it.
@@ -233,6 +231,12 @@ World::AddThrough(DatagramParts& tunnel, uint32_t index, Flow& flow)
     return AddAppLeg(index, flow, 0, DatagramChannels(tunnel, m_spec.flows[index]));
 }
 
+PerEnd<Channel>
+World::UdpThrough(DatagramParts& tunnel, uint32_t index, Flow& /* flow */)
+{
+    return DatagramChannels(tunnel, m_spec.flows[index]);
+}
+
 World::StreamParts
 World::MakeTunnel(const StreamTunnelSpec& spec, uint32_t number)
 {
@@ -270,6 +274,14 @@ World::AddThrough(StreamParts& tunnel, uint32_t index, Flow& flow)
     Sockets sockets = AddAppLeg(index, flow, std::nullopt, MakePerEnd(End::CLIENT, makeChannel));
     flow.legs.push_back(&tunnel.carrier);
     return sockets;
+}
+
+PerEnd<Channel>
+World::UdpThrough(StreamParts& tunnel, uint32_t /* index */, Flow& flow)
+{
+    flow.legs.push_back(&tunnel.carrier);
+    return MakePerEnd(End::CLIENT,
+                      [&](End sender) { return Channel(tunnel.packets->Device(sender)); });
 }
 
 } // namespace tunnelcc

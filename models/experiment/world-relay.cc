@@ -217,11 +217,11 @@ World::AddCarrier(RelayParts& tunnel, size_t hop, uint32_t index)
     return carrier;
 }
 
-World::Sockets
-World::AddThrough(RelayParts& tunnel, uint32_t index, Flow& flow)
+/// Add the connections between a tunnel's relays, for a flow.
+void
+World::AddCarriers(RelayParts& tunnel, uint32_t index, Flow& flow)
 {
     const FlowSpec& spec = m_spec.flows[index];
-    flow.legs.push_back(&AddLoopbackLeg(tunnel.spec, index, End::CLIENT));
     for (size_t hop = 0; hop < tunnel.hops.size(); ++hop)
     {
         std::deque<Carrier>& carriers = tunnel.hops[hop].carriers;
@@ -229,20 +229,58 @@ World::AddThrough(RelayParts& tunnel, uint32_t index, Flow& flow)
         Carrier& carrier = isNew ? AddCarrier(tunnel, hop, index) : carriers.at(spec.carrier);
         flow.legs.push_back(carrier.leg);
     }
+}
+
+World::Sockets
+World::AddThrough(RelayParts& tunnel, uint32_t index, Flow& flow)
+{
+    flow.legs.push_back(&AddLoopbackLeg(tunnel.spec, index, End::CLIENT));
+    AddCarriers(tunnel, index, flow);
     flow.legs.push_back(&AddLoopbackLeg(tunnel.spec, index, End::SERVER));
-    AddRelays(tunnel, index, flow);
+    AddRelays(tunnel,
+              index,
+              flow,
+              {std::make_unique<PlainSide>(*flow.legs.front()->Tcp().server),
+               std::make_unique<PlainSide>(*flow.legs.back()->Tcp().client)});
     return {*flow.legs.front()->Tcp().client, *flow.legs.back()->Tcp().server};
 }
 
+PerEnd<Channel>
+World::UdpThrough(RelayParts& tunnel, uint32_t index, Flow& flow)
+{
+    const FlowSpec& spec = m_spec.flows[index];
+    PerEnd<Host&> hosts = m_network.HostsOf(spec.route);
+    auto channelAt = [&](End end, End sender) {
+        return Channel(hosts[end].loopback[sender], tunnel.spec.loopbackRtt / 2);
+    };
+    const auto& sockets = flow.legs.front()->Udp();
+    auto makeSide = [&](End end) -> std::unique_ptr<RelaySide> {
+        auto side = std::make_unique<DatagramSide>(tunnel.spec.udp,
+                                                   spec.datagrams->header,
+                                                   end,
+                                                   channelAt(end, Other(end)),
+                                                   *sockets[end],
+                                                   flow.datagrams->logs);
+        sockets[end]->Connect(*side);
+        return side;
+    };
+    AddCarriers(tunnel, index, flow);
+    AddRelays(tunnel, index, flow, MakePerEnd(End::CLIENT, makeSide));
+    return MakePerEnd(End::CLIENT, [&](End sender) { return channelAt(sender, sender); });
+}
+
 void
-World::AddRelays(RelayParts& tunnel, uint32_t index, Flow& flow)
+World::AddRelays(RelayParts& tunnel,
+                 uint32_t index,
+                 Flow& flow,
+                 PerEnd<std::unique_ptr<RelaySide>> toApplications)
 {
     // A relay learns where to dial with the first data, or before them: from the handshake, or
     // from the frame that opens a stream and that the other end wants answered.
     const RelaySpec& spec = tunnel.spec;
     bool isTold = spec.sent.client.prefix == 0 || (spec.mux && spec.mux->frames.accept > 0);
     std::vector<std::unique_ptr<RelaySide>>& sides = flow.sides;
-    sides.push_back(std::make_unique<PlainSide>(*flow.legs.front()->Tcp().server));
+    sides.push_back(std::move(toApplications.client));
     for (Hop& hop : tunnel.hops)
     {
         Carrier& carrier = hop.carriers[m_spec.flows[index].carrier];
@@ -252,7 +290,7 @@ World::AddRelays(RelayParts& tunnel, uint32_t index, Flow& flow)
             sides.push_back(MakeSide(spec, carrier, end));
         }
     }
-    sides.push_back(std::make_unique<PlainSide>(*flow.legs.back()->Tcp().client));
+    sides.push_back(std::move(toApplications.server));
     for (size_t place = 0; place <= spec.hops.size(); ++place)
     {
         bool isFirst = place == 0;

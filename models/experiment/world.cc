@@ -15,10 +15,16 @@ namespace tunnelcc
 namespace
 {
 
-// Where servers listen in a capture: iperf3 by default, a relay for its host, discard (RFC 863).
+// Where servers listen in a capture: iperf3 by default, a relay for its host, discard (RFC 863) and
+// echo (RFC 862).
 constexpr uint16_t APP_PORT = 5201;
 constexpr uint16_t RELAY_PORT = 15201;
 constexpr uint16_t CROSS_TRAFFIC_PORT = 9;
+constexpr uint16_t PING_PORT = 7;
+
+// Payload of what iperf3's client sends so that a server begins to send datagrams (its
+// UDP_CONNECT_MSG has 4 bytes).
+constexpr uint32_t UDP_HELLO = 4;
 
 /// Opens a flow's first connection, or a tunnel's carrier, at its start time.
 class FlowStart final : public EventSource
@@ -37,6 +43,27 @@ class FlowStart final : public EventSource
 
   private:
     ByteStream& m_socket;
+};
+
+/// A client's first datagram, so that a relay and a server behind it know of the flow.
+class DatagramHello final : public EventSource
+{
+  public:
+    DatagramHello(DatagramSocket& socket, uint32_t ipBytes, int64_t start)
+        : m_socket(socket),
+          m_ipBytes(ipBytes)
+    {
+        m_loop.Insert(start, m_rank, this);
+    }
+
+    void Fire(int64_t now) override
+    {
+        m_socket.Send(now, 0, now, m_ipBytes);
+    }
+
+  private:
+    DatagramSocket& m_socket;
+    const uint32_t m_ipBytes;
 };
 
 /// Dials a shared carrier before any flow wants it.
@@ -106,25 +133,21 @@ World::Start()
 {
     for (uint32_t index = 0; index < m_flows.size(); ++index)
     {
-        m_starts.push_back(
-            std::make_unique<FlowStart>(*m_flows[index]->first, m_spec.flows[index].start));
+        if (ByteStream* first = m_flows[index]->first)
+        {
+            m_starts.push_back(std::make_unique<FlowStart>(*first, m_spec.flows[index].start));
+        }
     }
     for (Tunnel& tunnel : m_tunnels)
     {
         std::visit([&](auto& parts) { Dial(parts); }, tunnel);
     }
-    for (const DatagramSpec& spec : m_spec.crossTraffic)
+    for (uint32_t index = 0; index < m_flows.size(); ++index)
     {
-        Channel channel = m_network.ChannelFrom(spec.route, spec.sender, 0);
-        if (m_capture)
+        if (m_flows[index]->datagrams)
         {
-            const WireEnds ends{m_spec.routes[spec.route].hosts,
-                                CaptureInterface::LINK,
-                                0,
-                                CROSS_TRAFFIC_PORT};
-            channel = m_capture->AddUdp(ends, 0, {channel, channel})[spec.sender];
+            StartDatagrams(index);
         }
-        m_crossTraffic.push_back(std::make_unique<DatagramSource>(spec, channel));
     }
 }
 
@@ -348,6 +371,11 @@ World::AddFlow(uint32_t index)
 {
     auto& flow = *m_flows.emplace_back(std::make_unique<Flow>());
     const FlowSpec& spec = m_spec.flows[index];
+    if (spec.datagrams)
+    {
+        AddDatagrams(index, flow);
+        return;
+    }
     PerEnd<Host&> hosts = m_network.HostsOf(spec.route);
     auto addThrough = [&](auto& tunnel) { return AddThrough(tunnel, index, flow); };
     Sockets sockets = spec.tunnel ? std::visit(addThrough, m_tunnels.at(*spec.tunnel))
@@ -365,6 +393,67 @@ World::AddFlow(uint32_t index)
                                                    receiver == End::CLIENT,
                                                    hosts[receiver].application,
                                                    spec.appPerByte[receiver]);
+}
+
+/// Add the sockets of a flow of datagrams, and its receiver.
+void
+World::AddDatagrams(uint32_t index, Flow& flow)
+{
+    const FlowSpec& spec = m_spec.flows[index];
+    flow.datagrams = std::make_unique<Datagrams>(DatagramMeter(spec.datagrams->playout));
+    // A relay's sockets know those of the applications, so these come first.
+    auto& leg = m_legs.emplace_back(Leg{LegRole::APP, std::nullopt, "none", {}});
+    auto& ends = leg.ends.emplace<LegEnds<DatagramSocket>>();
+    for (End end : ENDS)
+    {
+        ends[end] = std::make_unique<DatagramSocket>(spec.datagrams->header);
+    }
+    DatagramSocket::Join(*ends.client, *ends.server);
+    flow.legs.push_back(&leg);
+    auto through = [&](auto& tunnel) { return UdpThrough(tunnel, index, flow); };
+    PerEnd<Channel> channels = spec.tunnel ? std::visit(through, m_tunnels.at(*spec.tunnel))
+                                           : ChannelsOf(spec.route, spec);
+    if (m_capture)
+    {
+        const bool hasRelay =
+            spec.tunnel && std::holds_alternative<RelayParts>(m_tunnels.at(*spec.tunnel));
+        const WireEnds wire{m_spec.routes[spec.route].hosts,
+                            hasRelay      ? CaptureInterface::LOOPBACK
+                            : spec.tunnel ? CaptureInterface::DEVICE
+                                          : CaptureInterface::LINK,
+                            spec.tunnel.value_or(0),
+                            spec.role == FlowRole::PING            ? PING_PORT
+                            : spec.role == FlowRole::CROSS_TRAFFIC ? CROSS_TRAFFIC_PORT
+                                                                   : APP_PORT};
+        channels = m_capture->AddUdp(wire, 0, channels);
+    }
+    for (End end : ENDS)
+    {
+        ends[end]->SetChannel(channels[end]);
+    }
+    flow.datagrams->receiver = std::make_unique<DatagramReceiver>(*spec.datagrams,
+                                                                  *ends[Other(spec.sender)],
+                                                                  flow.datagrams->meter);
+}
+
+/// Start a flow of datagrams.
+void
+World::StartDatagrams(uint32_t index)
+{
+    const FlowSpec& spec = m_spec.flows[index];
+    Flow& flow = *m_flows[index];
+    const auto& sockets = flow.legs.front()->Udp();
+    flow.datagrams->sender = std::make_unique<DatagramSender>(
+        spec,
+        *sockets[spec.sender],
+        MakeRandomStream(m_spec.seed, RandomComponent::DATAGRAM_TIMES, index),
+        flow.datagrams->meter);
+    if (!flow.relays.empty() && spec.sender == End::SERVER)
+    {
+        m_starts.push_back(std::make_unique<DatagramHello>(*sockets.client,
+                                                           spec.datagrams->header + UDP_HELLO,
+                                                           spec.start));
+    }
 }
 
 } // namespace tunnelcc

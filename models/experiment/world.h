@@ -11,8 +11,9 @@
 #include "spec/experiment-spec.h"
 #include "traffic/bulk-receiver.h"
 #include "traffic/bulk-sender.h"
-#include "traffic/datagram-source.h"
+#include "traffic/datagram-sender.h"
 #include "tunnel/carrier-side.h"
+#include "tunnel/datagram-side.h"
 #include "tunnel/datagram-tunnel.h"
 #include "tunnel/mux-session.h"
 #include "tunnel/relay.h"
@@ -43,13 +44,23 @@ using AlgorithmWrapper =
 class World
 {
   public:
+    /// The applications of a flow of datagrams.
+    struct Datagrams
+    {
+        DatagramMeter meter;
+        std::unique_ptr<DatagramSender> sender; //!< from World::Start() on
+        std::unique_ptr<DatagramReceiver> receiver;
+        DatagramSide::Logs logs; //!< of what is in a relay's carriers
+    };
+
     /// Everything that belongs to one flow.
     struct Flow
     {
         std::vector<Leg*> legs;     //!< from the client's application to the server's
-        ByteStream* first{nullptr}; //!< what the client's application opens
+        ByteStream* first{nullptr}; //!< what the client's application opens; null: datagrams
         std::unique_ptr<BulkSender> sender;
         std::unique_ptr<BulkReceiver> receiver;
+        std::unique_ptr<Datagrams> datagrams;       //!< in place of sender and receiver
         std::vector<std::unique_ptr<Relay>> relays; //!< from the client on
         std::vector<std::unique_ptr<RelaySide>> sides;
     };
@@ -151,11 +162,6 @@ class World
         return m_legs;
     }
 
-    const std::vector<std::unique_ptr<DatagramSource>>& CrossTraffic() const
-    {
-        return m_crossTraffic;
-    }
-
   private:
     /// What is needed to make a leg.
     struct LegParts
@@ -191,6 +197,8 @@ class World
 
     void AddTunnel(uint32_t number);
     void AddFlow(uint32_t index);
+    void AddDatagrams(uint32_t index, Flow& flow);
+    void StartDatagrams(uint32_t index);
     Leg& AddLeg(const LegParts& parts);
     Sockets AddAppLeg(uint32_t index,
                       Flow& flow,
@@ -211,6 +219,10 @@ class World
     Sockets AddThrough(RelayParts& tunnel, uint32_t index, Flow& flow);
     Sockets AddThrough(DatagramParts& tunnel, uint32_t index, Flow& flow);
     Sockets AddThrough(StreamParts& tunnel, uint32_t index, Flow& flow);
+    // … and the same for a flow of datagrams: what its applications' sockets send into.
+    PerEnd<Channel> UdpThrough(RelayParts& tunnel, uint32_t index, Flow& flow);
+    PerEnd<Channel> UdpThrough(DatagramParts& tunnel, uint32_t index, Flow& flow);
+    PerEnd<Channel> UdpThrough(StreamParts& tunnel, uint32_t index, Flow& flow);
     void Dial(RelayParts& tunnel);
     void Dial(DatagramParts& tunnel);
     void Dial(StreamParts& tunnel);
@@ -229,7 +241,11 @@ class World
                     const RudpSpec& rudp,
                     PerEnd<std::unique_ptr<RudpSession>>& sessions);
     Leg& AddQuicLeg(const LegParts& parts, const QuicSpec& quic);
-    void AddRelays(RelayParts& tunnel, uint32_t index, Flow& flow);
+    void AddCarriers(RelayParts& tunnel, uint32_t index, Flow& flow);
+    void AddRelays(RelayParts& tunnel,
+                   uint32_t index,
+                   Flow& flow,
+                   PerEnd<std::unique_ptr<RelaySide>> toApplications);
 
     const ExperimentSpec m_spec;
     Capture* const m_capture;
@@ -243,7 +259,6 @@ class World
     PerEnd<StreamContents*> m_latestStreams{}; //!< captured of the latest TCP connection
     std::vector<std::unique_ptr<Flow>> m_flows;
     std::vector<std::unique_ptr<EventSource>> m_starts;
-    std::vector<std::unique_ptr<DatagramSource>> m_crossTraffic;
 };
 
 } // namespace tunnelcc

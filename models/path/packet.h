@@ -69,7 +69,7 @@ struct Packet
     };
 
     union {
-        uint32_t tsVal;      //!< SYN, SYN-ACK, DATA: TSval, ms
+        uint32_t tsVal;      //!< SYN, SYN-ACK, DATA: TSval, ms; DATAGRAM: see SentAt()
         uint32_t window;     //!< ACK: receive window, bytes
         uint32_t shardGroup; //!< FEC: number of its group, modulo 2^32
     };

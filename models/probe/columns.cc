@@ -22,7 +22,7 @@ constexpr double NONE = std::numeric_limits<double>::quiet_NaN();
 // What the structs are of.
 constexpr std::string_view OF_RUN, OF_FLOW = "flow", OF_LEG = "leg", OF_LINK = "link direction",
                                    OF_TUNNEL = "packet_tunnel direction", OF_HOST = "host",
-                                   OF_CROSS_TRAFFIC = "cross_traffic";
+                                   OF_CROSS_TRAFFIC = "cross_traffic", OF_PING = "ping";
 
 template <class Member>
 inline constexpr bool IS_SERIES = false;
@@ -254,7 +254,9 @@ ListMeasurements()
     lister.Add<PacketTunnelResult>(OF_TUNNEL);
     lister.Add<FecResult>(OF_TUNNEL);
     lister.Add<HostResult>(OF_HOST);
-    lister.Add<DatagramResult>(OF_CROSS_TRAFFIC);
+    lister.Add<FlowDatagramResult>(OF_FLOW);
+    lister.Add<CrossTrafficResult>(OF_CROSS_TRAFFIC);
+    lister.Add<PingResult>(OF_PING);
     return list;
 }
 
@@ -270,6 +272,10 @@ ToColumns(const ExperimentResult& result)
         flows);
     filler.Add<MessageResult>(
         Parts<MessageResult>(result.flows, [](const FlowResult& flow) { return &flow.messages; }),
+        flows);
+    filler.Add<FlowDatagramResult>(
+        Parts<FlowDatagramResult>(result.flows,
+                                  [](const FlowResult& flow) { return ToPointer(flow.datagrams); }),
         flows);
     for (const FlowResult& flow : result.flows)
     {
@@ -293,10 +299,13 @@ ToColumns(const ExperimentResult& result)
     filler.Add<HostResult>(
         Parts<HostResult>(result.hosts, [](const HostResult& host) { return &host; }),
         {result.hosts.size()});
-    filler.Add<DatagramResult>(
-        Parts<DatagramResult>(result.crossTraffic,
-                              [](const DatagramResult& source) { return &source; }),
+    filler.Add<CrossTrafficResult>(
+        Parts<CrossTrafficResult>(result.crossTraffic,
+                                  [](const CrossTrafficResult& source) { return &source; }),
         {result.crossTraffic.size()});
+    filler.Add<PingResult>(
+        Parts<PingResult>(result.pings, [](const PingResult& ping) { return &ping; }),
+        {result.pings.size()});
     return columns;
 }
 

@@ -334,6 +334,88 @@ struct MessageResult
     }
 };
 
+/**
+ * A flow of datagrams: those sent in the measured part of the run, and of them those that arrived.
+ * Of requests, what arrives is the answer, and the delay is the time until then.
+ *
+ * \tparam OF what the names of its measurements begin with
+ */
+template <Name OF>
+struct DatagramResult
+{
+    uint64_t sent{0};
+    uint64_t received{0};
+    uint64_t expected{0};
+    uint64_t resent{0};
+    std::optional<double> delayMean; //!< none, like what follows, if no datagram arrived
+    std::optional<double> delayP50;
+    std::optional<double> delayP95;
+    std::optional<double> delayP99;
+    std::optional<double> delayTrimmed;
+    std::optional<double> jitter;
+    uint64_t reordered{0};
+    uint64_t late{0};
+    std::optional<double> playDelay;
+    std::vector<double> delaySeries;
+
+    static constexpr auto Table()
+    {
+        using T = DatagramResult;
+        return std::tuple{
+            Measure(NAME<OF, "_sent">, &T::sent, "1", "datagrams sent"),
+            Measure(NAME<OF, "_received">, &T::received, "1", "of these, datagrams received"),
+            Measure(NAME<OF, "_expected">,
+                    &T::expected,
+                    "1",
+                    "datagrams sent until the latest one that arrived; none arrived: all"),
+            Measure(NAME<OF, "_resent">, &T::resent, "1", "requests that were sent again"),
+            Measure(NAME<OF, "_delay_mean">,
+                    &T::delayMean,
+                    "s",
+                    "mean time until arrival, of a request until its answer (NaN: none)"),
+            Measure(NAME<OF, "_delay_p50">,
+                    &T::delayP50,
+                    "s",
+                    "median of the time until arrival (NaN: none)"),
+            Measure(NAME<OF, "_delay_p95">,
+                    &T::delayP95,
+                    "s",
+                    "95th percentile of the time until arrival (NaN: none)"),
+            Measure(NAME<OF, "_delay_p99">,
+                    &T::delayP99,
+                    "s",
+                    "99th percentile of the time until arrival (NaN: none)"),
+            Measure(NAME<OF, "_delay_trimmed">,
+                    &T::delayTrimmed,
+                    "s",
+                    "mean of the least 95 % of the times until arrival (NaN: none)"),
+            Measure(NAME<OF, "_jitter">,
+                    &T::jitter,
+                    "s",
+                    "mean of RTP's interarrival jitter, RFC 3550 (NaN: no datagram arrived)"),
+            Measure(NAME<OF, "_reordered">,
+                    &T::reordered,
+                    "1",
+                    "datagrams that arrived after one that was sent later"),
+            Measure(NAME<OF, "_late">,
+                    &T::late,
+                    "1",
+                    "datagrams that arrived too late for the playout buffer"),
+            Measure(NAME<OF, "_play_delay">,
+                    &T::playDelay,
+                    "s",
+                    "mean time from sending until playing (NaN: no playout buffer)"),
+            Measure(NAME<OF, "_delay_series">,
+                    &T::delaySeries,
+                    "s",
+                    "mean time until arrival since the last sample (NaN: none arrived)")};
+    }
+};
+
+using FlowDatagramResult = DatagramResult<"flow">;
+using CrossTrafficResult = DatagramResult<"cross_traffic">;
+using PingResult = DatagramResult<"ping">;
+
 /// One flow, end to end.
 struct FlowResult
 {
@@ -343,6 +425,7 @@ struct FlowResult
                                       //!< the flow's stream on it waited and why; sendBuffer: for
                                       //!< its turn on the carrier
     MessageResult messages;
+    std::optional<FlowDatagramResult> datagrams; //!< if it is a flow of datagrams
     uint64_t deliveredBytes{0};
     uint64_t totalBytes{0};
     std::optional<double> firstByteAt;
@@ -468,22 +551,6 @@ struct LinkResult
                     &T::utilisationSeries,
                     "1",
                     "bytes sent / bytes that the link could send, 0: not limited")};
-    }
-};
-
-/// One source of cross traffic: the datagrams sent in the measured part of the run, and those of
-/// them that arrived.
-struct DatagramResult
-{
-    uint64_t sent{0};
-    uint64_t received{0};
-
-    static constexpr auto Table()
-    {
-        using T = DatagramResult;
-        return std::tuple{
-            Measure("cross_traffic_sent", &T::sent, "1", "datagrams sent"),
-            Measure("cross_traffic_received", &T::received, "1", "of these, datagrams received")};
     }
 };
 
@@ -643,7 +710,8 @@ struct ExperimentResult
     std::vector<double> time;
     std::vector<FlowResult> flows;
     std::vector<LegResult> legs;
-    std::vector<DatagramResult> crossTraffic;
+    std::vector<CrossTrafficResult> crossTraffic;
+    std::vector<PingResult> pings;
     std::vector<DuplexLinkResult> links;
     std::vector<TunnelResult> tunnels;
     std::vector<HostResult> hosts;

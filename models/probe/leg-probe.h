@@ -13,6 +13,7 @@
 namespace tunnelcc
 {
 
+class DatagramSocket;
 class KcpEndpoint;
 class QuicConnection;
 class RudpEndpoint;
@@ -61,6 +62,11 @@ std::unique_ptr<LegProbe> MakeLegProbe(const RudpEndpoint& sender,
 /// The same for a connection of QUIC.
 std::unique_ptr<LegProbe> MakeLegProbe(const QuicConnection& sender,
                                        const QuicConnection& receiver,
+                                       LegResult& result);
+
+/// The same for a flow of datagrams, which has no window and resends nothing.
+std::unique_ptr<LegProbe> MakeLegProbe(const DatagramSocket& sender,
+                                       const DatagramSocket& receiver,
                                        LegResult& result);
 
 } // namespace tunnelcc

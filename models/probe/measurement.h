@@ -4,6 +4,9 @@
 #ifndef TUNNELCC_MEASUREMENT_H
 #define TUNNELCC_MEASUREMENT_H
 
+#include <algorithm>
+#include <array>
+#include <cstddef>
 #include <string_view>
 
 namespace tunnelcc
@@ -27,6 +30,31 @@ struct Measurement
     std::string_view meaning; //!< in words, without the span
     Span span;
 };
+
+/// Text that is a parameter of a template.
+template <size_t SIZE>
+struct Name
+{
+    // NOLINTNEXTLINE(google-explicit-constructor): written as a literal
+    constexpr Name(const char (&text)[SIZE])
+    {
+        std::copy_n(text, SIZE, characters.begin());
+    }
+
+    std::array<char, SIZE> characters{};
+};
+
+/// A name that consists of two parts.
+template <Name FIRST, Name SECOND>
+inline constexpr auto NAME_TEXT = [] {
+    constexpr size_t LENGTH = FIRST.characters.size() - 1;
+    std::array<char, LENGTH + SECOND.characters.size()> text{};
+    std::copy_n(FIRST.characters.begin(), LENGTH, text.begin());
+    std::copy_n(SECOND.characters.begin(), SECOND.characters.size(), text.begin() + LENGTH);
+    return text;
+}();
+template <Name FIRST, Name SECOND>
+inline constexpr std::string_view NAME{NAME_TEXT<FIRST, SECOND>.data()};
 
 template <class T, class Member>
 constexpr Measurement<T, Member>

@@ -33,9 +33,8 @@ struct ExperimentSpec
     std::vector<TcpSpec> tcp;
     std::vector<QuicSpec> quic;
     std::vector<TunnelSpec> tunnels;
-    std::vector<FlowSpec> flows;
-    std::vector<DatagramSpec> crossTraffic;
-    int64_t duration{0}; //!< warm-up included
+    std::vector<FlowSpec> flows; //!< then cross traffic, then pings
+    int64_t duration{0};         //!< warm-up included
     int64_t warmup{0};
     int64_t probeInterval{0};
     bool probeCongestion{false}; //!< sample each congestion control's state, too
@@ -48,7 +47,6 @@ struct ExperimentSpec
                     quic,
                     tunnels,
                     flows,
-                    crossTraffic,
                     duration,
                     warmup,
                     probeInterval,

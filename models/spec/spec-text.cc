@@ -117,13 +117,21 @@ CheckNumbers(const ExperimentSpec& spec)
         {
             CheckNumber(*flow.tunnel, spec.tunnels, key("flows", i) + ".tunnel");
         }
+        if (flow.role != FlowRole::FLOW && !flow.datagrams)
+        {
+            Refuse(key("flows", i) + ".role: expected datagrams");
+        }
+        if (i > 0 && flow.role < spec.flows[i - 1].role)
+        {
+            Refuse(key("flows", i) + ".role: expected flows before cross traffic before pings");
+        }
+        if (flow.datagrams && !flow.tunnel)
+        {
+            continue;
+        }
         CheckNumber(flow.tcp, spec.tcp, key("flows", i) + ".tcp");
         CheckNumber(flow.appTcp, spec.tcp, key("flows", i) + ".app_tcp");
         CheckNumber(flow.targetTcp, spec.tcp, key("flows", i) + ".target_tcp");
-    }
-    for (size_t i = 0; i < spec.crossTraffic.size(); ++i)
-    {
-        CheckNumber(spec.crossTraffic[i].route, spec.routes, key("cross_traffic", i) + ".route");
     }
 }
 

@@ -99,6 +99,16 @@ struct MuxSpec
     TUNNELCC_FIELDS(frames, sent)
 };
 
+/// How a relay carries datagrams of applications over UDP.
+struct RelayDatagramSpec
+{
+    uint32_t frame{0};    //!< bytes in front of each datagram's payload on the carrier
+    bool separate{false}; //!< these bytes are a write of their own
+    uint32_t queue{0};    //!< most datagrams that wait for the relay to read them
+
+    TUNNELCC_FIELDS(frame, separate, queue)
+};
+
 /// The way from one relay to the next.
 struct HopSpec
 {
@@ -126,6 +136,7 @@ struct RelaySpec
     std::optional<KcpSpec> kcp;   //!< carriers are sessions of KCP; none of the three: TCP
     std::optional<RudpSpec> rudp; //!< carriers are connections of RUDP
     std::optional<QuicSpec> quic; //!< carriers are connections of QUIC; each flow has a stream
+    RelayDatagramSpec udp;
 
     TUNNELCC_FIELDS(copyBuffer,
                     handshake,
@@ -138,7 +149,8 @@ struct RelaySpec
                     hops,
                     kcp,
                     rudp,
-                    quic)
+                    quic,
+                    udp)
 };
 
 /// CPU time of handling one packet.

@@ -56,6 +56,11 @@ class Entry(Model):
         """The datagram tunnel that the carriers go through, if any."""
         return None
 
+    @property
+    def refuses_datagrams(self) -> str:
+        """Why the tunnel does not carry the datagrams of applications; "": it does."""
+        return ""
+
     def check(self, changes: Mapping[str, Any]) -> None:
         """Raise ConfigError for a key of an experiment's tunnel that the entry does not have."""
         for key, value in changes.items():

@@ -172,6 +172,22 @@ class Cpu(Model):
     to_client: Cost
 
 
+class Udp(Cited):
+    """How relays carry the datagrams of applications over UDP; ``refused``: why they do not."""
+
+    frame: LayerSize = 0  # bytes in front of each datagram on the carrier
+    separate: Annotated[bool, SWITCH] = False  # the frame is a write of its own
+    queue: Annotated[int, whole(0, 2**20)] = 0  # most datagrams that wait for the relay
+    refused: Prose | None = None
+
+    @model_validator(mode="after")
+    def _carries_or_refuses(self) -> "Udp":
+        if self.refused is None and not (self.frame and self.queue):
+            missing = "queue" if self.frame else "frame"
+            raise ConfigError(Problem(missing, MISSING, "a number, unless there is refused"))
+        return self
+
+
 class RelayEntry(Entry):
     """A tunnel that terminates TCP on both hosts. Without ``mux``, each flow has a carrier."""
 
@@ -205,6 +221,7 @@ class RelayEntry(Entry):
     handshake: tuple[Turn, ...] = ()
     request: Bytes
     response: Bytes
+    udp: Udp | None = None
     copy_buffer: Bytes
     to_server: StreamLayers = ()
     to_client: StreamLayers = ()
@@ -342,6 +359,13 @@ class RelayEntry(Entry):
             expected = f"a path.mtu of at least {least}, the size of its datagrams"
             raise ConfigError(Problem("name", self.name, expected))
         return None
+
+    @property
+    def refuses_datagrams(self) -> str:
+        """Why relays do not carry the datagrams of applications; "": they do."""
+        if self.udp is None:
+            return "its file does not tell how it carries UDP (a table udp)"
+        return self.udp.refused or ""
 
     def host_mss(self, mss: int, ip: int) -> int:
         """Return the MSS of the loopback interface, between application and relay."""

@@ -13,7 +13,7 @@ from tunnelcc.config.hosts import HostOverrides, Hosts
 from tunnelcc.config.network import Link, Network
 from tunnelcc.config.path import GilbertElliott, LinkDirection, Path, Policer
 from tunnelcc.config.tcp import Tcp
-from tunnelcc.config.traffic import CrossTraffic
+from tunnelcc.config.traffic import CrossTraffic, Ping
 from tunnelcc.config.tunnel import Hop, Tunnel
 
 __all__ = [
@@ -29,6 +29,7 @@ __all__ = [
     "LinkDirection",
     "Network",
     "Path",
+    "Ping",
     "Policer",
     "Tcp",
     "Tunnel",

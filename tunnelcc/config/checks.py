@@ -38,10 +38,11 @@ def problems(experiment: ExperimentKeys) -> Iterator[Problem]:
         yield Problem("probe_interval", given, "at most the duration", hint)
     for index, flow in enumerate(experiment.flows):
         yield from _of_flow(experiment, index, flow)
-    for index, source in enumerate(experiment.cross_traffic):
-        if source.start >= experiment.duration:
-            expected = "a time before the end of the run"
-            yield Problem(f"cross_traffic.{index}.start", format_time(source.start), expected)
+    for table in ("cross_traffic", "pings"):
+        for index, source in enumerate(getattr(experiment, table)):
+            if source.start >= experiment.duration:
+                expected = "a time before the end of the run"
+                yield Problem(f"{table}.{index}.start", format_time(source.start), expected)
     misplaced = list(problems_of_names(experiment))
     if misplaced:
         yield from misplaced
@@ -68,6 +69,12 @@ def problems_of_names(experiment: ExperimentKeys) -> Iterator[Problem]:
             experiment.tunnel_of(flow)
         except ConfigError as error:
             yield from error.below(f"flows.{index}.tunnel").problems
+    for table in ("cross_traffic", "pings"):
+        for index, source in enumerate(getattr(experiment, table)):
+            try:
+                experiment.tunnel_named(source.tunnel)
+            except ConfigError as error:
+                yield from error.below(f"{table}.{index}.tunnel").problems
     network, path = experiment.network, experiment.path
     try:
         direction = experiment.direction
@@ -112,11 +119,12 @@ def _of_routes(experiment: ExperimentKeys, topology: Topology) -> Iterator[Probl
         except ConfigError as error:
             yield from error.problems
         first += flow.count
-    for index, source in enumerate(experiment.cross_traffic):
-        try:
-            route_of(topology, source, index, f"cross_traffic.{index}")
-        except ConfigError as error:
-            yield from error.problems
+    for table in ("cross_traffic", "pings"):
+        for index, source in enumerate(getattr(experiment, table)):
+            try:
+                route_of(topology, source, index, f"{table}.{index}")
+            except ConfigError as error:
+                yield from error.problems
 
 
 def _of_network(found: ResolvedNetwork) -> Iterator[Problem]:
@@ -128,12 +136,12 @@ def _of_network(found: ResolvedNetwork) -> Iterator[Problem]:
     experiment, told, is_narrow = found.experiment, set[Problem](), False
     yield from _of_tunnels(found)
     yield from _of_parts(experiment)
-    yield from _of_cross_traffic(found)
-    for connection in found.connections:
+    for connection in found.all_connections:
         key = found.tunnel_key(connection)
         yield from _of_rtt(found, connection)
         missing = list(_of_segments(connection, key))
         missing = missing or list(_of_transport(connection))
+        missing = missing or list(_of_datagrams(connection, key))
         missing = missing or list(_of_packets(connection, key))
         missing = missing or list(_of_costs(connection))
         is_narrow = is_narrow or bool(missing)
@@ -192,7 +200,8 @@ def _of_tunnels(found: ResolvedNetwork) -> Iterator[Problem]:
         if connection.tunnel_number is None:
             continue
         tunnel, flow = found.tunnels[connection.tunnel_number], connection.flow
-        if flow.payload != tunnel.first.flow.payload:
+        stream = tunnel.connection.stream
+        if flow.transport != "udp" and flow.payload != stream.payload:
             expected = (
                 f"the payload of flows.{tunnel.first.group}: all flows in a tunnel have the same "
                 "payload"
@@ -288,15 +297,32 @@ def _of_parts(experiment: ExperimentKeys) -> Iterator[Problem]:
             yield Problem(f"flows.{index}.rtt", format_time(flow.rtt), expected)
 
 
-def _of_cross_traffic(found: ResolvedNetwork) -> Iterator[Problem]:
-    """Yield problems of datagrams that do not fit on a link: hosts do not fragment them."""
-    for index, source in enumerate(found.experiment.cross_traffic):
-        route, sender = found.cross_traffic(index)
-        links = (found.topology.links[step.link].path for step in route.sent_by(sender))
-        mtu = min((link.host_mtu for link in links), default=source.packet)
-        if source.packet > mtu:
-            expected = f"at most {mtu}, the MTU (path.mtu) of the links on its route"
-            yield Problem(f"cross_traffic.{index}.packet", source.packet, expected)
+def _of_datagrams(connection: Connection, key: str) -> Iterator[Problem]:
+    """Yield problems of datagrams that the tunnel refuses, or that are too large.
+
+    Hosts do not fragment them.
+    """
+    sent, tunnel = connection.sent_datagrams, connection.tunnel
+    if sent is None:
+        return
+    if tunnel is not None and (why := tunnel.entry.refuses_datagrams):
+        expected = f"a tunnel that carries UDP: {tunnel.name} does not, because {why}"
+        yield Problem(key, tunnel.name, expected)
+        return
+    header, mtu = connection.datagram_header, connection.inner_mtu
+    if sent.largest + header <= mtu:
+        return
+    name, given, most = "write_size", sent.largest, mtu - header
+    if connection.role == "cross_traffic":
+        name, given, most = "packet", sent.largest + header, mtu
+    elif connection.role == "ping":
+        name = "size"
+    elif connection.flow.traffic != "constant":
+        name = "traffic"
+    where = f"in {tunnel.name}" if tunnel else "(path.mtu) of the links on its route"
+    packets = "" if most == mtu else f" ({mtu} with headers)"
+    expected = f"at most {most}{packets}, the MTU {where}"
+    yield Problem(f"{connection.key}.{name}", given, expected)
 
 
 def _of_segments(connection: Connection, key: str) -> Iterator[Problem]:
@@ -324,7 +350,7 @@ def _of_packets(connection: Connection, key: str) -> Iterator[Problem]:
 def _of_transport(connection: Connection) -> Iterator[Problem]:
     """Yield a problem of a flow over QUIC that its tunnel or the MTU does not let through."""
     flow, tunnel = connection.flow, connection.tunnel
-    if flow.transport == "tcp":
+    if flow.transport != "quic":
         return
     key = f"flows.{connection.group}.transport"
     if tunnel is not None and tunnel.entry.kind == "relay":

@@ -11,7 +11,8 @@ from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from tunnelcc.catalog.values import IpVersions
+from tunnelcc.catalog.values import IpVersions, datagram_headers
+from tunnelcc.config.datagrams import Datagrams, datagrams_of
 from tunnelcc.config.flow import Flow
 from tunnelcc.config.hosts import Hosts
 from tunnelcc.config.tcp import Tcp
@@ -45,6 +46,9 @@ class Connection:
     ResolvedNetwork.tunnels; ``sharers``: the flows in the tunnel, equal ones as one item with a
     count.
 
+    ``datagrams``: what cross traffic or a ping sends; ``role``: flow, cross_traffic or ping;
+    ``number``: of the latter two, their place in the experiment's list.
+
     For a tunnel, it is what its packets meet; the flow is then the first one in it.
     """
 
@@ -64,6 +68,34 @@ class Connection:
     tunnel: Tunnel | None
     tunnel_number: int | None
     sharers: tuple[Flow, ...]
+    datagrams: Datagrams | None = None
+    role: str = "flow"
+    number: int = 0
+
+    @property
+    def key(self) -> str:
+        """The key of what it describes: ``flows.0``, ``cross_traffic.0`` or ``pings.0``."""
+        tables = {"flow": "flows", "cross_traffic": "cross_traffic", "ping": "pings"}
+        return f"{tables[self.role]}.{self.group if self.role == 'flow' else self.number}"
+
+    @cached_property
+    def sent_datagrams(self) -> Datagrams | None:
+        """What it sends over UDP; None: it is a byte stream."""
+        if self.datagrams is not None or self.flow.transport != "udp":
+            return self.datagrams
+        return datagrams_of(self.flow, self.mss)
+
+    @property
+    def datagram_header(self) -> int:
+        """The headers of its datagrams, bytes: of IP and UDP, or of ICMP, which are as long."""
+        is_relayed = self.tunnel is not None and not self.tunnel.entry.CARRIES_PACKETS
+        return datagram_headers(self.loopback_ip if is_relayed else self.versions.inner)
+
+    @property
+    def demand(self) -> float | None:
+        """The payload rate that the application wants, bit/s; None: all that it can get."""
+        datagrams = self.sent_datagrams
+        return self.flow.rate if datagrams is None else datagrams.mean_rate
 
     @property
     def sender(self) -> str:
@@ -196,7 +228,7 @@ class Connection:
     def largest_packet(self) -> int:
         """The IP bytes of the largest packet that enters a tunnel of packets."""
         largest = self.mss + self.tcp.header_bytes(self.versions.inner)
-        if any(flow.transport == "quic" for flow in self.sharers):
+        if any(flow.transport != "tcp" for flow in self.sharers):
             return max(largest, self.inner_mtu)
         return largest
 
@@ -221,13 +253,21 @@ class Connection:
         return self._across_path(self.carried_mss + self.tcp.header_bytes(ip), "random")
 
     @property
+    def stream(self) -> Flow:
+        """The first byte stream in the tunnel, whose contents and congestion control hold for it.
+
+        If there is none, the first flow of datagrams.
+        """
+        return next((it for it in self.sharers if it.transport != "udp"), self.sharers[0])
+
+    @property
     def full_packets(self) -> list[int]:
         """The IP bytes of the packets that carry a flow's full segment across the path.
 
         Without a datagram tunnel, this is the segment's own packet.
         """
         size = self.mss + self.tcp.header_bytes(self.versions.inner)
-        return self._across_path(size, self.sharers[0].payload)
+        return self._across_path(size, self.stream.payload)
 
     def _across_path(self, size: int, payload: str) -> list[int]:
         """Return the IP bytes that cross the path for a packet of ``size`` IP bytes."""
@@ -264,6 +304,8 @@ class Connection:
         QUIC, each packet costs a system call and encryption in the application.
         """
         host = self.host(side)
+        if self.sent_datagrams is not None:
+            return 0.0  # what applications do with datagrams costs nothing here
         if host.profile is None:
             return host.app_cost
         segment = self.mss

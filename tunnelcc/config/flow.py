@@ -7,16 +7,18 @@ from typing import Annotated, Any
 from pydantic import Field, field_validator, model_validator
 
 from tunnelcc import core, payloads
+from tunnelcc.catalog import traffic as kinds
 from tunnelcc.config.congestion import CongestionControl
 from tunnelcc.config.ends import Ends, Route
-from tunnelcc.config.values import LinkRate, Moment, Rtt
+from tunnelcc.config.values import LinkRate, Moment, Rtt, Timer
 from tunnelcc.errors import MISSING, ConfigError, Problem
 from tunnelcc.schema import TEXT, choice, number, size, time, whole
-from tunnelcc.schema.units import format_size, format_time
+from tunnelcc.schema.units import format_rate, format_size, format_time
 
 MAX_FLOWS = 16_384
 
 MOST_BYTES = 2**50
+MOST_DATAGRAM = 65507  # payload of UDP over IPv4 (RFC 768, RFC 791)
 # Of a distribution of sizes: the bound, if none is given, as a multiple of the mean.
 _MOST_OF_MEAN = 1000
 
@@ -24,21 +26,42 @@ _MOST_OF_MEAN = 1000
 LEAST_WRITE_COST = 1000  # ns
 
 
+# Keys that a flow of datagrams does not have. Its cc has no effect, so that sweeps can set it.
+_OF_STREAMS = ("bytes", "bytes_shape", "bytes_most", "preamble", "data_start")
+# Keys that only such a flow has.
+_OF_DATAGRAMS = ("traffic", "gaps", "playout")
+
+
 class Flow(Ends):
     """One application's byte stream, or ``count`` equal ones.
 
     Each flow is a connection of TCP or QUIC from a client to a server, through a tunnel if it has
-    one.
+    one. Over UDP it is a flow of datagrams without congestion control.
 
         >>> flow = tc.Flow(cc="bbr", count=4, start="1s", bytes="10MB")
         >>> flow.bytes
         10000000
     """
 
-    transport: Annotated[str, choice("tcp", "quic")] = Field(
+    transport: Annotated[str, choice("tcp", "quic", "udp")] = Field(
         "tcp",
         description="protocol of the application's connection; quic: as quic-go, whose own "
-        "congestion control is reno",
+        "congestion control is reno; udp: datagrams of flows.traffic",
+    )
+    traffic: Annotated[str, choice(*kinds.NAMES)] = Field(
+        "constant",
+        description="what is sent over udp: constant (iperf3 -u, needs rate), one direction of a "
+        "call or of a video call, a game server's updates, or dns requests; `tunnelcc list`",
+    )
+    gaps: kinds.Gaps = Field(
+        "equal",
+        description="times between the datagrams of constant traffic: equal, or drawn from an "
+        "exponential distribution (a Poisson process)",
+    )
+    playout: Timer | None = Field(
+        None,
+        description="length of the receiver's playout buffer: a datagram that comes so much later "
+        "than the fastest one of the last 10 s is late; default: that of the traffic",
     )
     cc: CongestionControl = Field(
         CongestionControl.model_construct(name="cubic"),
@@ -76,7 +99,7 @@ class Flow(Ends):
     rate: LinkRate | None = Field(
         None,
         description="rate at which the application writes, write_size at a time; default: as fast "
-        "as the socket accepts",
+        "as the socket accepts; over udp of the payload, of a call and a video that of the codec",
     )
     preamble: Annotated[int, size(0, 2**20)] | None = Field(
         None,
@@ -95,7 +118,7 @@ class Flow(Ends):
     write_size: Annotated[int, size(1, 2**24)] = Field(
         131072,
         description="bytes per write (iperf3: 128 KiB); with rate, each write is a message with a "
-        "measured latency",
+        "measured latency; over udp the payload of each datagram, default: a full segment of TCP",
     )
     user: Annotated[str, TEXT] | None = Field(
         None,
@@ -128,6 +151,8 @@ class Flow(Ends):
     @property
     def label(self) -> str:
         """Return the name of the congestion control, and of the transport unless it is TCP."""
+        if self.transport == "udp":
+            return "UDP" if self.traffic == "constant" else self.traffic
         name = core.congestion_label(self.cc.name)
         return name if self.transport == "tcp" else f"{name} over {self.transport.upper()}"
 
@@ -136,6 +161,37 @@ class Flow(Ends):
         """Return the bound of the distribution of sizes, bytes."""
         mean = self.bytes or 0
         return min(_MOST_OF_MEAN * mean, MOST_BYTES) if self.bytes_most is None else self.bytes_most
+
+    @model_validator(mode="after")
+    def _check_datagrams(self) -> "Flow":
+        given = self.model_fields_set
+        if self.transport != "udp":
+            for key in _OF_DATAGRAMS:
+                if key in given and getattr(self, key) != type(self).model_fields[key].default:
+                    expected = "no value without transport = 'udp'"
+                    raise ConfigError(Problem(key, getattr(self, key), expected))
+            return self
+        for key in _OF_STREAMS:
+            value = getattr(self, key)
+            if key in given and value != type(self).model_fields[key].default:
+                expected = "no value with transport = 'udp', whose datagrams have no connection"
+                raise ConfigError(Problem(key, value, expected))
+        kind = kinds.load(self.traffic)
+        if kind.interval is None and self.rate is None:
+            expected = "a rate, because the datagrams of constant traffic have no other limit"
+            raise ConfigError(Problem("rate", MISSING, expected))
+        if kind.interval is not None:
+            keys = ("write_size", "gaps", *(("rate",) if kind.rate is None else ()))
+            for key in keys:
+                if key in given and getattr(self, key) != type(self).model_fields[key].default:
+                    expected = f"no value with traffic = {self.traffic!r}, which has its own"
+                    given_value = getattr(self, key)
+                    shown = format_rate(given_value) if key == "rate" else given_value
+                    raise ConfigError(Problem(key, shown, expected))
+        if "write_size" in given and not MOST_DATAGRAM >= self.write_size:
+            expected = f"at most {MOST_DATAGRAM}, the payload of a datagram"
+            raise ConfigError(Problem("write_size", self.write_size, expected))
+        return self
 
     @model_validator(mode="after")
     def _check_sizes(self) -> "Flow":
@@ -163,7 +219,10 @@ class Flow(Ends):
         if self.stop is not None and self.stop <= begin:
             expected = f"a time after the data start ({format_time(begin)})"
             raise ConfigError(Problem("stop", format_time(self.stop), expected))
-        if self.rate is not None and self.write_size * 8e9 < self.rate * LEAST_WRITE_COST:
+        size = self.write_size
+        if self.transport == "udp" and "write_size" not in self.model_fields_set:
+            size = 1000
+        if self.rate is not None and size * 8e9 < self.rate * LEAST_WRITE_COST:
             expected = "writes at intervals of 1us or more (write_size / flows.rate)"
-            raise ConfigError(Problem("write_size", self.write_size, expected))
+            raise ConfigError(Problem("write_size", size, expected))
         return self

@@ -19,7 +19,7 @@ from tunnelcc.config.hosts import Hosts
 from tunnelcc.config.network import Network
 from tunnelcc.config.path import Path
 from tunnelcc.config.tcp import Tcp
-from tunnelcc.config.traffic import CrossTraffic
+from tunnelcc.config.traffic import CrossTraffic, Ping
 from tunnelcc.config.tunnel import Tunnel
 from tunnelcc.config.values import Moment
 from tunnelcc.errors import ConfigError, Problem
@@ -49,6 +49,7 @@ class ExperimentKeys(Model):
     )
     flows: tuple[Flow, ...] = (Flow.default(),)
     cross_traffic: tuple[CrossTraffic, ...] = ()
+    pings: tuple[Ping, ...] = ()
     tunnel: Tunnel | None = Field(None, description="tunnel of all flows that do not name another")
     tunnels: dict[str, Tunnel | None] = Field(
         default_factory=dict, description="more tunnels by name, which flows.tunnel selects"
@@ -112,6 +113,11 @@ class ExperimentKeys(Model):
     def _any_number(cls, sources: Any) -> Any:
         return (sources,) if isinstance(sources, (CrossTraffic, dict)) else sources
 
+    @field_validator("pings", mode="before")
+    @classmethod
+    def _any_number_of_pings(cls, pings: Any) -> Any:
+        return (pings,) if isinstance(pings, (Ping, dict)) else pings
+
     @field_validator("tunnel", mode="before")
     @classmethod
     def _no_tunnel(cls, tunnel: Any) -> Any:
@@ -137,8 +143,9 @@ class ExperimentKeys(Model):
 
     @model_serializer(mode="wrap")
     def _write(self, write: Any) -> Any:
-        """Leave out empty tables that are keyed by name."""
-        return {key: value for key, value in write(self).items() if key != "tunnels" or value}
+        """Leave out what there is none of: tunnels by name, and pings."""
+        kept = write(self).items()
+        return {key: value for key, value in kept if value or key not in ("tunnels", "pings")}
 
     def direction_of(self, ends: Ends) -> str:
         """Return the direction of a flow or of cross traffic."""
@@ -170,17 +177,21 @@ class ExperimentKeys(Model):
 
         Flows that name the same tunnel share it.
         """
-        if flow.tunnel is None:
+        return self.tunnel_named(flow.tunnel)
+
+    def tunnel_named(self, name: str | None) -> Tunnel | None:
+        """Return the tunnel of this name; None: the experiment's. Raises ConfigError."""
+        if name is None:
             return self.tunnel
-        if flow.tunnel in self.tunnels:
-            return self.tunnels[flow.tunnel]
+        if name in self.tunnels:
+            return self.tunnels[name]
         known = (*self.tunnels, *catalog.names(), "none")
-        if flow.tunnel not in known and not flow.tunnel.endswith(".toml"):
+        if name not in known and not name.endswith(".toml"):
             named = f" ({', '.join(self.tunnels)})" if self.tunnels else ""
             expected = f"a name from tunnels{named}, a tunnel of the catalogue, or none"
-            hint = catalog.suggestion(flow.tunnel, (*self.tunnels, "none"))
-            raise ConfigError(Problem("", flow.tunnel, expected, hint))
-        tunnel: Tunnel | None = None if flow.tunnel == "none" else Tunnel.parse(flow.tunnel)
+            hint = catalog.suggestion(name, (*self.tunnels, "none"))
+            raise ConfigError(Problem("", name, expected, hint))
+        tunnel: Tunnel | None = None if name == "none" else Tunnel.parse(name)
         return tunnel
 
 

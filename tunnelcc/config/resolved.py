@@ -12,10 +12,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf
-from typing import Any
+from typing import Any, NamedTuple
 
+from tunnelcc.catalog.values import datagram_headers
 from tunnelcc.config.connection import Connection
-from tunnelcc.config.draws import SingleFlow, single_flows
+from tunnelcc.config.datagrams import Datagrams
+from tunnelcc.config.draws import SingleFlow, single_flows, uniform
 from tunnelcc.config.ends import Ends
 from tunnelcc.config.flow import Flow
 from tunnelcc.config.hosts import Hosts
@@ -108,6 +110,13 @@ class ResolvedNetwork:
     hosts: dict[str, Hosts]
     flows: tuple[ResolvedFlow, ...]
     tunnels: tuple[ResolvedTunnel, ...]
+    cross_traffic: tuple[ResolvedFlow, ...] = ()
+    pings: tuple[ResolvedFlow, ...] = ()
+
+    @property
+    def everyone(self) -> tuple[ResolvedFlow, ...]:
+        """Flows, cross traffic and pings, in the order of the models."""
+        return (*self.flows, *self.cross_traffic, *self.pings)
 
     @property
     def first(self) -> Connection:
@@ -118,6 +127,11 @@ class ResolvedNetwork:
     def connections(self) -> list[Connection]:
         """What the flows meet, each once."""
         return [*dict.fromkeys(it.connection for it in self.flows)]
+
+    @cached_property
+    def all_connections(self) -> list[Connection]:
+        """What flows, cross traffic and pings meet, each once."""
+        return [*dict.fromkeys(it.connection for it in self.everyone)]
 
     @cached_property
     def bottleneck(self) -> Step:
@@ -150,7 +164,7 @@ class ResolvedNetwork:
 
     def tunnel_key(self, flow: Connection) -> str:
         """Return the key of a flow's tunnel, for messages."""
-        return "tunnel" if flow.flow.tunnel is None else f"flows.{flow.group}.tunnel"
+        return "tunnel" if flow.flow.tunnel is None else f"{flow.key}.tunnel"
 
     @cached_property
     def segments(self) -> dict[Step, tuple[int, int]]:
@@ -162,12 +176,6 @@ class ResolvedNetwork:
             for step in connection.steps:
                 found.setdefault(step, connection.full_packet)
         return found
-
-    def cross_traffic(self, index: int) -> tuple[Route, str]:
-        """Return the route of a source of cross traffic, and which end sends."""
-        source = self.experiment.cross_traffic[index]
-        route = route_of(self.topology, source, index, f"cross_traffic.{index}")
-        return route, "client" if self.experiment.direction_of(source) == "up" else "server"
 
     @cached_property
     def carriers(self) -> list[int | None]:
@@ -206,60 +214,111 @@ class ResolvedNetwork:
 
 def resolve(experiment: ExperimentKeys) -> ResolvedNetwork:
     """Return the network of ``experiment``, whose keys must be valid."""
-    topology, singles = resolve_topology(experiment), list(single_flows(experiment))
-    tunnel_of = [experiment.tunnel_of(flow) for flow in experiment.flows]
+    topology, members = resolve_topology(experiment), [*_members(experiment)]
+    tunnel_of = {it.key: experiment.tunnel_of(it.single.flow) for it in members}
     hosts = {name: _host(experiment, topology, name) for name in topology.hosts}
     sharers: dict[tuple[Any, ...], list[int]] = {}
     ends: list[Pair] = []
-    for index, single in enumerate(singles):
-        flow = single.flow
-        ends.append(topology.ends(flow, index))
-        name, has_tunnel = flow.tunnel or "tunnel", tunnel_of[single.group] is not None
+    for index, member in enumerate(members):
+        flow = member.single.flow
+        ends.append(topology.ends(flow, member.number))
+        name, has_tunnel = flow.tunnel or "tunnel", tunnel_of[member.key] is not None
         key = (name, *ends[index], flow.route, flow.ack_route) if has_tunnel else ("", index)
         sharers.setdefault(key, []).append(index)
     flows: dict[int, ResolvedFlow] = {}
     tunnels: list[ResolvedTunnel] = []
     known: dict[tuple[Any, ...], Connection] = {}
-    for (name, *_), members in sharers.items():
-        tunnel = tunnel_of[singles[members[0]].group]
+    for (name, *_), numbers in sharers.items():
+        tunnel = tunnel_of[members[numbers[0]].key]
         number = len(tunnels) if tunnel else None
-        together: tuple[Flow, ...] = (singles[members[0]].flow,)
-        carriers = members
+        together: tuple[Flow, ...] = (members[numbers[0]].single.flow,)
+        carriers = numbers
         if tunnel:
-            together = _alike(experiment, [singles[index] for index in members])
-            owners = [singles[index].flow.user or f"flow {index}" for index in members]
+            together = _alike([members[index] for index in numbers])
+            owners = [members[index].single.flow.user or f"flow {index}" for index in numbers]
             carriers = _carriers(tunnel, owners)
-        for index, carrier in zip(members, carriers, strict=True):
-            single = singles[index]
-            kind = single.group, *ends[index], number
+        for index, carrier in zip(numbers, carriers, strict=True):
+            member = members[index]
+            kind = member.key, *ends[index], number
             if kind not in known:
                 known[kind] = _connection(
-                    experiment, topology, hosts, single, ends[index],
+                    experiment, topology, hosts, member, ends[index],
                     tunnel=tunnel, tunnel_number=number, sharers=together,
                 )  # fmt: skip
+            single = member.single
             flows[index] = ResolvedFlow(known[kind], single.start, single.bytes, carrier)
         if tunnel:
-            first = flows[members[0]]
+            first = flows[numbers[0]]
             tunnels.append(ResolvedTunnel(name, tunnel, first.connection, first))
-    found = tuple(flows[index] for index in range(len(singles)))
-    return ResolvedNetwork(experiment, topology, hosts, found, (*tunnels, *_below(tunnels)))
+    found: dict[str, list[ResolvedFlow]] = {"flow": [], "cross_traffic": [], "ping": []}
+    for index, member in enumerate(members):
+        found[member.role].append(flows[index])
+    return ResolvedNetwork(
+        experiment,
+        topology,
+        hosts,
+        tuple(found["flow"]),
+        (*tunnels, *_below(tunnels)),
+        tuple(found["cross_traffic"]),
+        tuple(found["ping"]),
+    )
+
+
+class _Member(NamedTuple):
+    """A single flow, a source of cross traffic or a ping. ``number``: its place among its like."""
+
+    single: SingleFlow
+    role: str
+    number: int
+    datagrams: Datagrams | None = None
+
+    @property
+    def key(self) -> tuple[str, int]:
+        """What equal members share."""
+        return self.role, self.single.group if self.role == "flow" else self.number
+
+
+def _members(experiment: ExperimentKeys) -> Iterator[_Member]:
+    """Yield flows, then cross traffic, then pings."""
+    for number, single in enumerate(single_flows(experiment)):
+        yield _Member(single, "flow", number)
+    header, seed = datagram_headers(experiment.path.ip), experiment.seed
+    for number, source in enumerate(experiment.cross_traffic):
+        start, interval = source.start, 8 * source.packet / source.rate
+        if number > 0:
+            # Else equal sources would send at the same moments, whatever the seed.
+            start += uniform(seed, "cross traffic", number) * interval
+        sent = Datagrams(interval, source.packet - header, talk=source.on, pause=source.off)
+        keys = _ends_of(source) | {"tunnel": source.tunnel or "none", "rate": source.rate}
+        flow = Flow.model_construct(transport="udp", start=start, stop=source.stop, **keys)
+        yield _Member(SingleFlow(number, flow, start, None), "cross_traffic", number, sent)
+    for number, ping in enumerate(experiment.pings):
+        start = ping.start + experiment.start_jitter * uniform(seed, "ping", number)
+        sent = Datagrams(ping.interval, ping.size, answer=ping.size)
+        keys = _ends_of(ping) | {"tunnel": ping.tunnel, "direction": ping.direction or "up"}
+        flow = Flow.model_construct(transport="udp", start=start, stop=ping.stop, **keys)
+        yield _Member(SingleFlow(number, flow, start, None), "ping", number, sent)
+
+
+def _ends_of(keys: Ends) -> dict[str, Any]:
+    return {name: getattr(keys, name) for name in Ends.model_fields}
 
 
 def _connection(
     experiment: ExperimentKeys,
     topology: Topology,
     hosts: dict[str, Hosts],
-    single: SingleFlow,
+    member: _Member,
     ends: Pair,
     **rest: Any,
 ) -> Connection:
-    flow, (client, server) = single.flow, ends
+    flow, (client, server) = member.single.flow, ends
     route = topology.both_ways(client, server, flow.route, flow.ack_route)
     both = route.to_server + route.to_client
     rtt = topology.delay(both) if experiment.network is not None else experiment.path.rtt
     return Connection(
         flow=flow,
-        group=single.group,
+        group=member.single.group,
         ends=ends,
         client=hosts[client],
         server=hosts[server],
@@ -271,6 +330,9 @@ def _connection(
         mtu=min(topology.links[step.link].path.host_mtu for step in both),
         path_ip=experiment.path.ip,
         rtt=rtt if flow.rtt is None else flow.rtt,
+        datagrams=member.datagrams,
+        role=member.role,
+        number=member.number,
         **rest,
     )
 
@@ -282,13 +344,11 @@ def _host(experiment: ExperimentKeys, topology: Topology, name: str) -> Hosts:
     return experiment.hosts.of("client" if name == "client" else "server")
 
 
-def _alike(experiment: ExperimentKeys, members: Sequence[SingleFlow]) -> tuple[Flow, ...]:
+def _alike(members: Sequence[_Member]) -> tuple[Flow, ...]:
     """Return the flows of a tunnel. Equal ones are one item with a count."""
-    counts = Counter(single.group for single in members)
-    return tuple(
-        experiment.flows[group].model_copy(update={"count": count})
-        for group, count in counts.items()
-    )
+    counts = Counter(member.key for member in members)
+    firsts = {member.key: member.single.flow for member in reversed(members)}
+    return tuple(firsts[key].model_copy(update={"count": count}) for key, count in counts.items())
 
 
 def _below(tunnels: Sequence[ResolvedTunnel]) -> Iterator[ResolvedTunnel]:

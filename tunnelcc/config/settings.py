@@ -18,7 +18,8 @@ _SHORT_FORMS = ("tunnel", "cc", "queue")
 def apply(table: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return ``table`` with dotted keys set: ``path.rtt``, ``flows.0.count``, ``tunnel.cc``.
 
-    A key below ``flows`` or ``cross_traffic`` without an index is set in every item. ``cc`` is
+    A key below ``flows``, ``cross_traffic`` or ``pings`` without an index is set in every item.
+    ``cc`` is
     short for ``flows.cc``. A key is set before the keys below it, in any order of ``settings``. The
     value none removes a tunnel with all its keys. Raises ConfigError for a key that cannot be set.
     """
@@ -35,7 +36,7 @@ def apply(table: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, An
     for full in sorted(full_keys, key=lambda key: key.count(".")):
         value = copy.deepcopy(full_keys[full])  # keys below may be set in it
         group = full.partition(".")[0]
-        if group in ("flows", "cross_traffic") and group != full:
+        if group in ("flows", "cross_traffic", "pings") and group != full:
             changed.setdefault(group, [{}])
         _set(changed, full, value, full)
     return changed

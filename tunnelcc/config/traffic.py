@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""UDP traffic that shares links with the flows."""
+"""UDP traffic that shares links with the flows, and pings."""
 
 from typing import Annotated
 
@@ -8,7 +8,8 @@ from pydantic import Field, model_validator
 from tunnelcc.config.ends import Ends
 from tunnelcc.config.values import LinkRate, Moment, Timer
 from tunnelcc.errors import MISSING, ConfigError, Problem
-from tunnelcc.schema import size
+from tunnelcc.schema import TEXT, time
+from tunnelcc.schema import size as size_of
 from tunnelcc.schema.units import format_time
 
 LEAST_INTERVAL = 10e-9  # s between two datagrams: a second of more would take minutes to simulate
@@ -25,7 +26,7 @@ class CrossTraffic(Ends):
     """
 
     rate: LinkRate = Field(description="rate while it sends, in IP bytes")
-    packet: Annotated[int, size(28, 65535)] = Field(
+    packet: Annotated[int, size_of(28, 65535)] = Field(
         1500, description="size of a datagram in IP bytes, at most path.mtu"
     )
     start: Moment = Field(
@@ -38,6 +39,10 @@ class CrossTraffic(Ends):
         None, description="how long it sends before each pause; default: all the time"
     )
     off: Timer | None = Field(None, description="length of each pause; give it together with on")
+    tunnel: Annotated[str, TEXT] | None = Field(
+        None,
+        description="tunnel that it goes through: a name as of flows.tunnel; default: none",
+    )
 
     @model_validator(mode="after")
     def _check(self) -> "CrossTraffic":
@@ -55,4 +60,33 @@ class CrossTraffic(Ends):
                     f"a time after start ({format_time(self.start)})",
                 )
             )
+        return self
+
+
+class Ping(Ends):
+    """Echo requests of a client to a server, as of ping(8). The time until the answer is the RTT.
+
+    >>> tc.Ping(interval="1s", tunnel="none").size
+    56
+    """
+
+    interval: Annotated[float, time(1e-4, 3600)] = Field(
+        0.2, description="time between requests (flent: 200 ms)"
+    )
+    size: Annotated[int, size_of(0, 65507)] = Field(
+        56, description="bytes of a request behind its headers (ping(8): 56)"
+    )
+    start: Moment = Field(0.0, description="time of the first request, and up to start_jitter more")
+    stop: Moment | None = Field(None, description="time when it stops; default: the end of the run")
+    tunnel: Annotated[str, TEXT] | None = Field(
+        None,
+        description="tunnel of requests and answers: a name as of flows.tunnel, none: beside it; "
+        "default: the experiment's tunnel. In a relay they are datagrams of UDP",
+    )
+
+    @model_validator(mode="after")
+    def _check(self) -> "Ping":
+        if self.stop is not None and self.stop <= self.start:
+            expected = f"a time after start ({format_time(self.start)})"
+            raise ConfigError(Problem("stop", format_time(self.stop), expected))
         return self

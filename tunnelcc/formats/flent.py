@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """flent's data files (``.flent.gz``): a run as one of its tests tcp_nup, tcp_ndown or, with flows
-in both directions, tcp_bidirectional; and measurements, read.
+in both directions, tcp_bidirectional, or rrul_be_nflows if there are pings; and measurements, read.
 
 The file has what flent plots: rates of the flows (Mbit/s), their sum and mean, and socket values
-(``tcp_cwnd``, ``tcp_rtt``). There is no ping. Instead of its times (ms), the file has the smoothed
-RTT across the path, as a mean over flows.
+(``tcp_cwnd``, ``tcp_rtt``). Times of pings (ms) are those of the first entry of ``pings``. Without
+one, the file has the smoothed RTT across the path instead, as a mean over flows over TCP and QUIC.
 """
 
 from __future__ import annotations
@@ -36,31 +36,47 @@ def write(result: Result) -> bytes:
     rtts = np.where(known, rtts, 0)
     counts = known.sum(axis=0)
     rtt = np.where(counts > 0, 1e3 * (rtts * known).sum(axis=0) / np.maximum(counts, 1), np.nan)
-    senders = [placed.sender for placed in result.network.flows]
+    note = f"simulated; {_PING} is the smoothed RTT across the path"
+    if result.pings:
+        rtt, note = 1e3 * result["ping_delay_series"][0], "simulated"
+    senders = [
+        placed.sender if placed.flow.transport != "udp" else "" for placed in result.network.flows
+    ]
+    is_rrul = bool(result.pings) and {"client", "server"} <= {*senders}
+    tag = " BE" if is_rrul else ""  # best effort, the class of all flows
     names: dict[str, int] = {}  # of a series: the flow
     results: dict[str, Any] = {}
     for kind, sender in (("TCP upload", "client"), ("TCP download", "server")):
         flows = [flow for flow, it in enumerate(senders) if it == sender]
         if flows:
-            names |= {f"{kind}::{number}": flow for number, flow in enumerate(flows, 1)}
-            results |= {f"{kind}::{number}": rates[flow] for number, flow in enumerate(flows, 1)}
+            series = {f"{kind}{tag}::{number}": flow for number, flow in enumerate(flows, 1)}
+            names |= series
+            results |= {name: rates[flow] for name, flow in series.items()}
             results[f"{kind} sum"] = rates[flows].sum(axis=0)
             results[f"{kind} avg"] = rates[flows].mean(axis=0)
     results[_PING] = rtt
+    if is_rrul:
+        results["TCP totals"] = results["TCP upload sum"] + results["TCP download sum"]
+        results["Ping (ms) avg"] = rtt
     streams = {"upload": senders.count("client"), "download": senders.count("server")}
     test = {"client": "tcp_nup", "server": "tcp_ndown"}
-    units = {name: {"UNITS": "ms" if name == _PING else "Mbits/s"} for name in results}
+    (sender, *others) = {*senders} - {""} or {"client"}
+    name = "tcp_bidirectional" if others else test[sender]
+    name = "rrul_be_nflows" if is_rrul else name
+    units = {it: {"UNITS": "ms" if it.startswith("Ping") else "Mbits/s"} for it in results}
     metadata = {
-        "NAME": test[senders[0]] if len({*senders}) == 1 else "tcp_bidirectional",
+        "NAME": name,
         "TITLE": result.experiment.title or "simulated",
         "TIME": _BEGIN,
         "T0": _BEGIN,
         "LENGTH": result.experiment.duration,
         "TOTAL_LENGTH": result.experiment.duration,
         "STEP_SIZE": step,
+        "LOCAL_HOST": "client",
+        "HOST": "server",
         "DATA_FILENAME": "tunnelcc.flent.gz",
         "FLENT_VERSION": f"tunnelcc {__version__}",
-        "NOTE": f"simulated; {_PING} is the smoothed RTT across the path",
+        "NOTE": note,
         "TEST_PARAMETERS": {f"{way}_streams": str(n) for way, n in streams.items() if n},
         "SERIES_META": units,
     }
@@ -108,7 +124,7 @@ def read(source: str, table: Any) -> Measurement:
     results, raw = table_of(table.get("results")), table_of(table.get("raw_values"))
     times = np.array([number(it) for it in list_of(table.get("x_values"))])
     ways = {
-        way: [name for name in results if name.startswith(f"TCP {way}::")]
+        way: [name for name in results if name.startswith((f"TCP {way}::", f"TCP {way} BE::"))]
         for way in ("upload", "download")
     }
     way = max(ways, key=lambda it: len(ways[it]))

@@ -56,9 +56,9 @@ def write(result: Result) -> dict[str, Any]:
 
 
 def _protocol(result: Result) -> str:
-    """Return the applications' transport; TCP if some of them use it."""
-    is_quic = all(flow.transport == "quic" for flow in result.experiment.flows)
-    return "QUIC" if is_quic else "TCP"
+    """Return the applications' transport; TCP if they have several."""
+    transports = {flow.transport for flow in result.experiment.flows}
+    return transports.pop().upper() if len(transports) == 1 else "TCP"
 
 
 def _intervals(result: Result, flow: int) -> list[dict[str, Any]]:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tunnelcc.errors import ConfigError, Problem, nearest
-from tunnelcc.metrics import convergence, counts, drift, fairness, limits, samples
+from tunnelcc.metrics import convergence, counts, drift, fairness, limits, samples, voice
 from tunnelcc.metrics.metric import AnyMetric, Metric, Run, arrays, evaluate, own
 
 if TYPE_CHECKING:
@@ -93,7 +93,9 @@ def _loss_rate(run: Run) -> float:
 
 def _jain_of(run: Run, owners: Sequence[Any]) -> float:
     """Return Jain's index of the sums over each owner's flows."""
-    totals = fairness.group_totals(run["flow_delivered_bytes"], owners)
+    kept = _streams(run)
+    named = [owner for owner, is_kept in zip(owners, kept, strict=True) if is_kept]
+    totals = fairness.group_totals(run["flow_delivered_bytes"][kept], named)
     return fairness.jain_index([*totals.values()])
 
 
@@ -237,7 +239,7 @@ def _drifts(run: Run) -> Series:
     """Return the drift of each flow, or of its entry of ``flows``, if that has more than two."""
     entries, endless = np.asarray(run["flow_group"]), ~np.isfinite(run["flow_bytes"])
     found = np.full(len(entries), counts.NAN)
-    endless &= np.isfinite(run["flow_start"])
+    endless &= np.isfinite(run["flow_start"]) & _streams(run)
     if not endless.any():
         return found
     rates, ends = run["flow_goodput_series"], run["flow_completed_at"][endless]
@@ -250,6 +252,82 @@ def _drifts(run: Run) -> Series:
             of_entry = of_entry.sum(axis=0)
         found[flows] = drift.change(of_entry)
     return found
+
+
+def _streams(run: Run) -> NDArray[np.bool_]:
+    """Return which flows are byte streams: those that share by congestion control."""
+    is_stream: NDArray[np.bool_] = np.asarray(run["flow_transport"]) != "udp"
+    return is_stream
+
+
+def _of_datagrams(name: str) -> Callable[[Run], Series]:
+    """Return a function that reads a variable of flows of datagrams; NaN: it is none."""
+
+    def read(run: Run) -> Series:
+        if name not in run:
+            return np.full(len(run["flow_group"]), counts.NAN)
+        values: Series = run[name].astype(float)
+        return values
+
+    return read
+
+
+def _datagram_share(part: str, whole: str) -> Callable[[Run], Series]:
+    """Return a function: of each flow of datagrams, a count divided by another."""
+
+    def compute(run: Run) -> Series:
+        parts, wholes = _of_datagrams(part)(run), _of_datagrams(whole)(run)
+        shares: Series = np.full(parts.shape, counts.NAN)
+        np.divide(parts, wholes, out=shares, where=wholes > 0)
+        return shares
+
+    return compute
+
+
+def _losses(run: Run) -> Series:
+    return 1 - _datagram_share("flow_received", "flow_expected")(run)
+
+
+def _late_shares(run: Run) -> Series:
+    played = ~np.isnan(_of_datagrams("flow_play_delay")(run))
+    shares: Series = np.where(
+        played, _datagram_share("flow_late", "flow_received")(run), counts.NAN
+    )
+    return shares
+
+
+def _opinions(run: Run) -> Series:
+    delays, late, lost = _of_datagrams("flow_play_delay")(run), _late_shares(run), _losses(run)
+    found = np.full(len(delays), counts.NAN)
+    for flow in np.flatnonzero(np.asarray(run["flow_traffic"]) == "call"):
+        unplayed = lost[flow] + (1 - lost[flow]) * (0.0 if math.isnan(late[flow]) else late[flow])
+        if unplayed == 1:
+            found[flow] = 1.0
+        elif not math.isnan(delays[flow]):
+            delay = delays[flow] + run["flow_codec_delay"][flow]
+            found[flow] = voice.mean_opinion_score(delay, unplayed)
+    return found
+
+
+def _of_pings(name: str) -> Callable[[Run], float]:
+    """Return a function: the largest value of the entries of ``pings``; NaN: there are none."""
+
+    def read(run: Run) -> float:
+        values = run[name] if name in run else np.array([])
+        known = values[~np.isnan(values)]
+        return float(known.max()) if known.size else counts.NAN
+
+    return read
+
+
+def _ping_loss(run: Run) -> float:
+    if "ping_expected" not in run:
+        return counts.NAN
+    return 1 - counts.ratio(float(run["ping_received"].sum()), float(run["ping_expected"].sum()))
+
+
+def _responsiveness(run: Run) -> float:
+    return 60 / _of_pings("ping_delay_trimmed")(run)
 
 
 def _variable(name: str) -> Callable[[Run], Any]:
@@ -270,6 +348,28 @@ def _latency(part: str, long_name: str) -> Metric:
         definition += f"; {_QUANTILE}"
     name = f"flow_message_latency_{part}"
     return Metric(name, "s", long_name, definition, _variable(name), per_flow=True)
+
+
+def _delay(part: str, long_name: str) -> Metric:
+    definition = (
+        "of datagrams that arrive: time from sending until arrival, RFC 7679; of requests (dns) "
+        "from the first attempt until the answer; NaN for byte streams"
+    )
+    if part.startswith("p"):
+        definition += f"; {_QUANTILE}"
+    name = f"flow_delay_{part}"
+    return Metric(name, "s", long_name, definition, _of_datagrams(name), per_flow=True)
+
+
+def _ping(part: str, long_name: str) -> Metric:
+    definition = (
+        "time from an echo request until its answer; the largest of several entries of pings"
+    )
+    return Metric(
+        f"ping_rtt_{part}", "s", long_name,
+        definition + (f"; {_QUANTILE}" if part.startswith("p") else ""),
+        _of_pings(f"ping_delay_{part}"),
+    )  # fmt: skip
 
 
 def _limit(name: str, words: str) -> Metric:
@@ -326,8 +426,8 @@ _DECLARED = (
         _at_bottleneck("utilisation"),
     ),
     Metric(
-        "jain", "1", "Jain's index", f"of n flows {_JAIN}",
-        lambda run: fairness.jain_index(run["flow_delivered_bytes"]),
+        "jain", "1", "Jain's index", f"of n flows {_JAIN}; without flows over UDP",
+        lambda run: fairness.jain_index(run["flow_delivered_bytes"][_streams(run)]),
     ),
     Metric(
         "jain_users", "1", "Jain's index of users",
@@ -397,6 +497,20 @@ _DECLARED = (
         lambda run: counts.efficiency(
             run["flow_total_bytes"].sum(), float(run["path_wire_bytes"])
         ),
+    ),
+    _ping("mean", "mean RTT of pings"),
+    _ping("p50", "median of the RTT of pings"),
+    _ping("p95", "95th percentile of the RTT of pings"),
+    _ping("p99", "99th percentile of the RTT of pings"),
+    Metric(
+        "ping_loss", "1", "loss of pings",
+        "1 − answers / requests, up to the latest answer; of all entries of pings", _ping_loss,
+    ),
+    Metric(
+        "responsiveness", "1/min", "responsiveness, round trips per minute",
+        "60 s / mean of the least 95 % of the pings' RTTs, of the slowest entry of pings: RPM of "
+            "draft-ietf-ippm-responsiveness, section 5, with echoes in place of requests over HTTP",
+        _responsiveness,
     ),
     Metric(
         "cpu_client", "1", "CPU use of the client, all cores", "CPU time / (cores · time)",
@@ -505,6 +619,41 @@ _DECLARED = (
             f"{drift.BATCHES} batches a half; NaN with flows.bytes; Geweke, Bayesian Statistics 4, "
             "1992",
         _drifts, per_flow=True,
+    ),
+    _delay("mean", "mean one-way delay of datagrams"),
+    _delay("p50", "median of the one-way delay of datagrams"),
+    _delay("p95", "95th percentile of the one-way delay of datagrams"),
+    _delay("p99", "99th percentile of the one-way delay of datagrams"),
+    Metric(
+        "flow_jitter", "s", "jitter of datagrams",
+        "mean over the arrivals of the interarrival jitter of RFC 3550, section 6.4.1; NaN for "
+            "byte streams",
+        _of_datagrams("flow_jitter"), per_flow=True,
+    ),
+    Metric(
+        "flow_loss", "1", "loss of datagrams",
+        "1 − received / expected, up to the latest number that arrived: RFC 3550, section A.3; of "
+            "requests those without an answer; NaN for byte streams",
+        _losses, per_flow=True,
+    ),
+    Metric(
+        "flow_reordered_share", "1", "share of datagrams that are reordered",
+        "arrived after one that was sent later / received; RFC 4737, section 3.3; NaN for byte "
+            "streams",
+        _datagram_share("flow_reordered", "flow_received"), per_flow=True,
+    ),
+    Metric(
+        "flow_late_share", "1", "share of datagrams that are late for playing",
+        "arrived later than flows.playout after the fastest one of the last 10 s would have / "
+            "received; NaN without a playout buffer",
+        _late_shares, per_flow=True,
+    ),
+    Metric(
+        "flow_mos", "1", "mean opinion score of a call",
+        "1 (bad) to 4.5, estimated by the E-model, ITU-T G.107, from the mouth-to-ear delay (until "
+            "played, and 26.5 ms of the codec) and lost and late frames; Ie = 0 and Bpl = 25.1 of "
+            "ITU-T G.113, appendix I; NaN unless flows.traffic is call",
+        _opinions, per_flow=True,
     ),
     *(_limit(name, words) for name, words in limits.LIMITS.items()),
     Metric(

@@ -42,11 +42,13 @@ def kinds(result: Result) -> list[Kind]:
         for placed in network.flows
     ]
     downs = [placed.direction == "down" for placed in network.flows]
-    transports = [placed.flow.transport for placed in network.flows]
+    # That datagrams are over UDP, their name tells.
+    transports = [it.flow.transport for it in network.flows]
+    transports = ["tcp" if it == "udp" else it for it in transports]
     differ = [len(set(values)) > 1 for values in (tunnels, downs, transports)]
     return [
         Kind(
-            placed.flow.cc.name,
+            placed.flow.label if placed.flow.transport == "udp" else placed.flow.cc.name,
             tunnel if differ[0] else None,
             differ[1] and is_down,
             placed.flow.transport if differ[2] else None,

@@ -270,8 +270,8 @@ def _groups(result: Result, colours: Sequence[Any] = ()) -> list[Group]:
         label = f"{count}{first.flow.label}{inside}: {rate:.3g} Mbit/s"
         colour = colours[number] if colours else _colour(number)
         groups.append(Group(label, colour, tunnel is not None, frozenset(steps)))
-    for index, source in enumerate(experiment.cross_traffic):
-        route, sender = network.cross_traffic(index)
+    for source, placed in zip(experiment.cross_traffic, network.cross_traffic, strict=True):
+        route, sender = placed.connection.route, placed.sender
         steps = set(route.sent_by(sender))
         colour = _OF_UDP if colours else _colour(len(groups))
         label = f"UDP, {format_rate(source.rate)}"

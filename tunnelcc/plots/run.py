@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -50,22 +50,26 @@ def plot_run(result: Result, file: str | Path | None = None) -> Figure:
 
     with mpl.rc_context(STYLE):
         extra = network_height(result) if has_network(result) else 0.0
-        figure = Figure(figsize=(7.2, 7.0 + extra))
+        delays = [*_delays(result)]
+        heights = [*([extra] if extra else []), 2.8, 1.9, 1.9, *([1.9] if delays else [])]
+        figure = Figure(figsize=(7.2, sum(heights) + 0.4))
+        panels = figure.subplots(len(heights), 1, height_ratios=heights)
         if extra:
-            panels = figure.subplots(4, 1, height_ratios=(extra, 2.8, 1.9, 1.9))
             draw_network(panels[0], result, _group_colours(result))
-        else:
-            panels = figure.subplots(3, 1, height_ratios=(3, 2, 2))
-        top, middle, bottom = panels[-3:]
-        for axes in (top, middle):
+        series = panels[1:] if extra else panels
+        top, middle, lower = series[:3]
+        bottom = series[-1]
+        for axes in series[:-1]:
             axes.sharex(bottom)
             axes.tick_params(labelbottom=False)
         _plot_goodput(top, result)
         _plot_in_flight(middle, result)
-        _plot_queue_delay(bottom, result)
+        _plot_queue_delay(lower, result)
+        if delays:
+            _plot_delays(bottom, result, delays)
         bottom.set_xlabel("time (s)")
         bottom.set_xlim(0, result.experiment.duration)
-        for axes in (top, middle, bottom):
+        for axes in series:
             axes.set_ylim(bottom=0)
             if result.experiment.warmup:
                 axes.axvspan(0, result.experiment.warmup, color="#EEEEEE", linewidth=0, zorder=0)
@@ -237,6 +241,26 @@ def _plot_queue_delay(axes: Axes, result: Result) -> None:
     axes.set_title(f"Queueing delay at the bottleneck ({' and '.join(drops)} packets dropped)")
     if is_both_ways:
         axes.legend(loc="upper right", fontsize=8, ncols=2)
+
+
+def _delays(result: Result) -> Iterator[tuple[str, Any]]:
+    """Yield a label and the delay over time (s) of each flow of datagrams and each ping."""
+    for index, placed in enumerate(result.network.flows):
+        if placed.flow.transport == "udp":
+            yield f"flow {index}, {placed.flow.label}", result["flow_delay_series"][index]
+    for index, series in enumerate(result["ping_delay_series"] if result.network.pings else ()):
+        yield f"pings.{index}, RTT", series
+
+
+def _plot_delays(axes: Axes, result: Result, delays: Sequence[tuple[str, Any]]) -> None:
+    time = result["time"]
+    for place, (label, series) in enumerate(delays[:_MOST_LINES]):
+        known = np.isfinite(series)
+        style = category_style(place)
+        axes.plot(time[known], 1e3 * series[known], label=label, color=style["color"], linewidth=1)
+    axes.set_ylabel("delay (ms)")
+    axes.set_title("Delay of datagrams and pings (mean of each probe interval)")
+    axes.legend(loc="upper right", fontsize=8, ncols=2)
 
 
 def _group_colours(result: Result) -> list[Any]:

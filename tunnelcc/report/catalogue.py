@@ -11,6 +11,7 @@ from rich.markup import escape
 from rich.table import Table as Grid
 
 from tunnelcc import catalog, core, modules, payloads
+from tunnelcc.catalog import traffic
 from tunnelcc.errors import ConfigError, Problem, nearest, unknown_name
 from tunnelcc.hosts import costs
 from tunnelcc.hosts.kernels import kernels
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def print_list() -> None:
-    """Print tunnels, congestion controls, cost profiles and payloads, one per line."""
+    """Print tunnels, congestion controls, profiles, payloads and traffic, one per line."""
     out = console()
     out.print("Tunnels", style="bold")
     entries = [catalog.load(name) for name in catalog.names()]
@@ -38,6 +39,8 @@ def print_list() -> None:
     out.print(grid((name, costs.load(name).summary) for name in costs.names()))
     out.print("\nPayloads", style="bold")
     out.print(grid(payloads.CORPORA.items()))
+    out.print("\nTraffic over UDP", style="bold")
+    out.print(grid((name, traffic.load(name).summary) for name in traffic.NAMES))
 
 
 def print_payload(name: str) -> None:

@@ -86,7 +86,7 @@ def _flows(network: ResolvedNetwork) -> Section:
     alike: dict[Any, list[Connection]] = {}
     for connection, share in zip(network.connections, fair.shares(network), strict=True):
         numbers = origins.flow(network, connection)
-        numbers["fair share"] = _share(connection.flow.rate, share)
+        numbers["fair share"] = _share(connection.demand, share)
         alike.setdefault((connection.group, *numbers.items()), []).append(connection)
     rows: list[Row] = []
     for (group, *numbers_of_each), members in alike.items():
@@ -101,9 +101,9 @@ def _flows(network: ResolvedNetwork) -> Section:
 
 def _cross_traffic(network: ResolvedNetwork) -> Section:
     rows: list[Row] = []
-    for index, source in enumerate(network.experiment.cross_traffic):
-        route, sender = network.cross_traffic(index)
-        ends = f"{route.client} {'→' if sender == 'client' else '←'} {route.server}"
+    for index, placed in enumerate(network.cross_traffic):
+        source, route = network.experiment.cross_traffic[index], placed.connection.route
+        ends = f"{route.client} {'→' if placed.sender == 'client' else '←'} {route.server}"
         keys = "rate", "packet"
         texts = format_rate(source.rate), format_size(source.packet)
         numbers = {

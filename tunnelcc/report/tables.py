@@ -45,6 +45,9 @@ def print_result(result: Result, metrics: Sequence[str] = ()) -> None:
         f"seed {experiment.seed}"
     )
     _flow_table(totals, result).print(out)
+    for table in (_datagram_table(totals), _ping_table(totals, result)):
+        if table is not None:
+            table.print(out)
     hosts = totals["hosts"]
     # A small network's hosts are all told of, of a large one those that did most.
     by_use = sorted(hosts, key=lambda name: -hosts[name]["host_cpu"])
@@ -401,6 +404,60 @@ def _flow_table(totals: dict[str, Any], result: Result) -> Table:
     ]
     whole = [columns.index(name) for name in ("flow", "tunnel", "limited by") if name in columns]
     return Table("", columns, rows, numbers, whole=whole)
+
+
+def _datagram_table(totals: dict[str, Any]) -> Table | None:
+    """Return loss and delays of flows over UDP and of cross traffic; None: there are none."""
+    rows = [
+        (
+            str(flow["flow"]),
+            "UDP" if flow["flow_traffic"] == "constant" else flow["flow_traffic"],
+            *_of_datagrams(flow, "flow"),
+            _percent(flow["flow_late_share"]),
+            _number(flow["flow_mos"], 2),
+        )
+        for flow in totals["flows"]
+        if flow["flow_transport"] == "udp"
+    ]
+    rows += [
+        (f"cross_traffic.{index}", "UDP", *_of_datagrams(source, "cross_traffic"), "–", "–")
+        for index, source in enumerate(totals["cross_traffic"])
+    ]
+    if not rows:
+        return None
+    columns = (
+        "flow", "datagrams", "sent", "lost", "reordered", "delay ms", "p50", "p95", "p99",
+        "jitter ms", "late", "MOS",
+    )  # fmt: skip
+    return Table("Datagrams", columns, rows, range(2, len(columns)), whole=(0,))
+
+
+def _of_datagrams(totals: dict[str, Any], of: str) -> tuple[str, ...]:
+    expected, received = totals[f"{of}_expected"], totals[f"{of}_received"]
+    return (
+        str(totals[f"{of}_sent"]),
+        _share(expected - received, expected),
+        _share(totals[f"{of}_reordered"], received),
+        *(_ms(totals[f"{of}_delay_{part}"]) for part in ("mean", "p50", "p95", "p99")),
+        _ms(totals[f"{of}_jitter"]),
+    )
+
+
+def _ping_table(totals: dict[str, Any], result: Result) -> Table | None:
+    """Return RTTs and loss of pings; None: there are none."""
+    rows = []
+    for ping, placed in zip(totals["pings"], result.network.pings, strict=True):
+        trimmed = ping["ping_delay_trimmed"]
+        rows.append((
+            placed.connection.key,
+            "none" if placed.tunnel is None else result.tunnel_names[placed.tunnel],
+            str(ping["ping_sent"]),
+            _share(ping["ping_expected"] - ping["ping_received"], ping["ping_expected"]),
+            *(_ms(ping[f"ping_delay_{part}"]) for part in ("mean", "p50", "p95", "p99")),
+            "–" if trimmed is None else f"{60 / trimmed:.0f}",
+        ))  # fmt: skip
+    columns = ("ping", "tunnel", "sent", "lost", "RTT ms", "p50", "p95", "p99", "RPM")
+    return Table("Pings", columns, rows, range(2, len(columns)), whole=(0, 1)) if rows else None
 
 
 def _tunnels_of_flows(totals: dict[str, Any]) -> dict[int, str]:

@@ -63,7 +63,7 @@ def shares(network: ResolvedNetwork) -> list[float]:
     everyone = [*(it.steps for it in connections), *(it.steps for it in traffic)]
     granted = metrics.max_min_allocation(
         list(rooms.values()),
-        [*(it.flow.rate or math.inf for it in connections), *(it.rate for it in traffic)],
+        [*(it.demand or math.inf for it in connections), *(it.rate for it in traffic)],
         [[step in steps for step in rooms] for steps in everyone],
         [*(counts[it] for it in connections), *(1 for _ in traffic)],
     )
@@ -176,9 +176,8 @@ def _cross_traffic(network: ResolvedNetwork) -> list[_Demand]:
     experiment = network.experiment
     duration = experiment.duration
     sources = []
-    for index, source in enumerate(experiment.cross_traffic):
-        route, sender = network.cross_traffic(index)
-        steps = frozenset(route.sent_by(sender))
+    for source, placed in zip(experiment.cross_traffic, network.cross_traffic, strict=True):
+        steps = placed.connection.steps
         duty = 1.0 if source.on is None else source.on / (source.on + (source.off or 0.0))
         # A link's capacity is what it carries of payload, so UDP takes as much less of it.
         payload = 0.0

@@ -76,7 +76,10 @@ def path_leg(names: Sequence[str]) -> int:
 
 def of_flows(run: Any) -> list[Limited]:
     """Return what limited each flow of a run, its Parts."""
-    return [_Flow(run, index, flow).limited() for index, flow in enumerate(run.network.flows)]
+    return [
+        NOTHING if flow.flow.transport == "udp" else _Flow(run, index, flow).limited()
+        for index, flow in enumerate(run.network.flows)
+    ]
 
 
 class _Flow:

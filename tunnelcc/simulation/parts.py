@@ -155,6 +155,11 @@ class Parts:
         return self._parts("cross_traffic", len(self.experiment.cross_traffic))
 
     @cached_property
+    def pings(self) -> list[Part]:
+        """The measurements of each entry of ``pings``."""
+        return self._parts("ping", len(self.experiment.pings))
+
+    @cached_property
     def host_names(self) -> list[str]:
         """The names of the hosts: those of the first flow, then the others."""
         first = self.network.flows[0]

@@ -45,7 +45,7 @@ _PARSERS = {"since": parse_time, "until": parse_time, "within": parse_probabilit
 # First dimension of a measurement → its kind in digests().
 _KINDS = {
     "flow": "flows", "leg": "legs", "link": "links", "packet_tunnel": "tunnel", "host": "hosts",
-    "cross_traffic": "cross_traffic",
+    "cross_traffic": "cross_traffic", "ping": "pings",
 }  # fmt: skip
 
 
@@ -56,8 +56,9 @@ class Result(Parts):
     - ``metrics``: all metrics that are one number; ``goodput`` (bit/s) and ``jain`` directly.
     - ``dataset``: series and totals as an xarray Dataset with units.
     - ``result[name]``: a variable of ``dataset`` as an array, which is faster.
-    - ``flows``, ``legs`` (of each flow), ``links``, ``hosts``, ``tunnels``, ``cross_traffic``: the
-      same by part: ``result.links["path"].forward.queue_drops`` is of ``link_queue_drops``.
+    - ``flows``, ``legs`` (of each flow), ``links``, ``hosts``, ``tunnels``, ``cross_traffic``,
+      ``pings``: the same by part: ``result.links["path"].forward.queue_drops`` is of
+      ``link_queue_drops``.
     - ``to_dict()``, ``to_json()``: the totals.
     - ``experiment``: the experiment.
 
@@ -98,7 +99,7 @@ class Result(Parts):
     def names(self) -> tuple[str, ...]:
         """The names of all variables."""
         known = core.measurements()
-        absent = {dim for dim in ("packet_tunnel", "cross_traffic") if not len(self[dim])}
+        absent = {dim for dim in ("packet_tunnel", "cross_traffic", "ping") if not len(self[dim])}
         derived_ones = (name for name, it in variables.VARIABLES.items() if not absent & {*it.dims})
         return (*(name for name in self.measured if name in known), *derived_ones)
 
@@ -188,9 +189,9 @@ class Result(Parts):
         """Series and totals with units, as an xarray Dataset.
 
         Dimensions are time, flow, leg, limit, direction, link and host; packet_tunnel if tunnels
-        carry packets, and cross_traffic if there is any. A name begins with what the variable is
-        of: flow, link, tunnel, host or cross_traffic; those of connections (legs) have TCP's own
-        names. A series whose name ends in ``_series`` has a total, too.
+        carry packets, and cross_traffic and ping if there are any. A name begins with what the
+        variable is of: flow, link, tunnel, host, cross_traffic or ping; those of connections (legs)
+        have TCP's own names. A series whose name ends in ``_series`` has a total, too.
 
         Totals leave out the warm-up, but those whose ``long_name`` says since the start. A link's
         direction forward is from the host ``link_from`` to ``link_to``; ``bottleneck_link`` and
@@ -234,6 +235,9 @@ class Result(Parts):
         found: dict[str, Any] = {}
         messages = {name for name in known if name.startswith("flow_message")}
         left_out = {"events", *(() if self["flow_messages_due"].any() else messages)}
+        # Of cross traffic, only what has always been measured.
+        counts = ("cross_traffic_sent", "cross_traffic_received")
+        left_out |= {it for it in known if it.startswith("cross_traffic_") and it not in counts}
         for name in sorted((self.measured.keys() & known.keys()) - left_out):
             values = np.asarray(self.measured[name])
             if values.dtype.kind == "U" or not np.isnan(values).all():

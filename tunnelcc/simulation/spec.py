@@ -66,7 +66,6 @@ class _Builder:
             self._tunnel(tunnel) | self._tunnel_start(tunnel, number)
             for number, tunnel in enumerate(self.network.tunnels)
         ]
-        cross_traffic = [self._cross_traffic(i) for i in range(len(experiment.cross_traffic))]
         lists = {
             "hosts": [self._host(name, host) for name, host in self.network.hosts.items()],
             "links": [self._link(it) for it in topology.links.values()],
@@ -75,7 +74,6 @@ class _Builder:
             "quic": self.quic,
             "tunnels": tunnels,
             "flows": flows,
-            "cross_traffic": cross_traffic,
         }
         rest = same(experiment, "ExperimentSpec")
         return {**lists, **{name: value for name, value in rest.items() if name not in lists}}
@@ -114,8 +112,8 @@ class _Builder:
 
     def _flows(self) -> Iterator[Spec]:
         """Single flows. Values that equal flows share are computed once."""
-        known = {it: self._alike(it) for it in self.network.connections}
-        for placed in self.network.flows:
+        known = {it: self._alike(it) for it in self.network.all_connections}
+        for placed in self.network.everyone:
             # The jitter shifts the whole flow: data that all began at once would make every seed
             # alike.
             flow = placed.flow
@@ -131,6 +129,7 @@ class _Builder:
     def _alike(self, connection: Connection) -> Spec:
         flow, tunnel = connection.flow, connection.tunnel
         carrier = tunnel and tunnel.carrier_cc
+        own_cc = connection.stream.cc if flow.transport == "udp" else flow.cc
         tcp = {key: _place_in(self.tcp, it) for key, it in _flow_tcp(connection).items()}
         alike = same(flow, "FlowSpec") | {
             "route": self._number(connection.route),
@@ -141,8 +140,10 @@ class _Builder:
             "app_per_byte": {side: connection.app_cost(side) for side in ("client", "server")},
             "cc": congestion(flow.cc),
             "quic": None,
-            "carrier_cc": congestion(carrier or flow.cc),
+            "carrier_cc": congestion(carrier or own_cc),
             "preamble": _preamble(connection),
+            "datagrams": _datagrams(connection),
+            "role": connection.role,
         }
         if flow.transport == "quic":
             from tunnelcc.simulation.spec_quic import flow_quic
@@ -166,17 +167,6 @@ class _Builder:
     def _delay(self, steps: Sequence[Step]) -> int:
         links = self.network.topology.links
         return sum(links[step.link].delay(step.is_reverse) for step in steps)
-
-    def _cross_traffic(self, index: int) -> Spec:
-        source = self.experiment.cross_traffic[index]
-        route, sender = self.network.cross_traffic(index)
-        spec = same(source, "DatagramSpec") | {"route": self._number(route), "sender": sender}
-        if index > 0:
-            # Else equal sources would send at the same moments, whatever the seed.
-            interval = 8 * source.packet / source.rate
-            phase = uniform(self.experiment.seed, "cross traffic", index) * interval
-            spec["start"] = nanoseconds(source.start + phase)
-        return spec
 
     def _tunnel_start(self, placed: ResolvedTunnel, number: int) -> Spec:
         """Time when a tunnel connects without waiting for a flow: 0, or jittered beside others.
@@ -223,3 +213,27 @@ def _preamble(connection: Connection) -> int:
     if connection.flow.preamble is not None:
         return connection.flow.preamble
     return _IPERF_COOKIE if connection.direction == "down" else 0
+
+
+def _datagrams(connection: Connection) -> Spec | None:
+    """What a flow of datagrams sends, in IP bytes; None: it is a byte stream."""
+    sent, header = connection.sent_datagrams, connection.datagram_header
+    if sent is None:
+        return None
+    rate = sent.ip_rate(header)
+    if connection.role == "cross_traffic":
+        assert connection.flow.rate is not None
+        rate = connection.flow.rate  # exactly
+    times = {"on": sent.talk, "off": sent.pause, "timeout": sent.timeout, "playout": sent.playout}
+    return {
+        "rate": rate,
+        "packet": sent.size + header,
+        "full": sent.full,
+        "last": sent.last + header,
+        "header": header,
+        "draws_periods": sent.draws_periods,
+        "draws_gaps": sent.draws_gaps,
+        "answer": 0 if sent.answer is None else sent.answer + header,
+        "attempts": sent.attempts,
+        **{name: nanoseconds(time or 0.0) for name, time in times.items()},
+    }

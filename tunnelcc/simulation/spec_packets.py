@@ -57,7 +57,7 @@ def stream_tunnel(entry: StreamEntry, connection: Connection, hops: Sequence[Spe
             "server": [layer.spec() for layer in entry.to_client],
         },
         "carrier_tcp": carrier_tcp,
-        "carrier_cc": congestion(connection.tunnel.carrier_cc or connection.sharers[0].cc),
+        "carrier_cc": congestion(connection.tunnel.carrier_cc or connection.stream.cc),
         "route": hops[0]["route"],
     }
 
@@ -96,7 +96,7 @@ def _surroundings(connection: Connection, entry: PacketEntry) -> Surroundings:
     path_mtu, tunnel = connection.mtu, connection.tunnel
     versions = connection.versions
     mtu = entry.mtu(path_mtu, tunnel.mtu if tunnel else None, versions)
-    return Surroundings(mtu, path_mtu, connection.sharers[0].payload, versions)
+    return Surroundings(mtu, path_mtu, connection.stream.payload, versions)
 
 
 def _cost(connection: Connection, entry: PacketEntry, encapsulates: bool) -> Spec:

@@ -71,6 +71,7 @@ def relay_tunnel(entry: RelayEntry, connection: Connection, hops: Sequence[Spec]
             tunnel.stream_window,
             tunnel.connection_window,
         ),
+        "udp": same(entry.udp, "RelayDatagramSpec") if entry.udp else {},
         "hops": hops,
     }
 

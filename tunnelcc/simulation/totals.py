@@ -50,6 +50,7 @@ def totals(
             for index, flow in enumerate(flows)
         ],
         "cross_traffic": found.of("cross_traffic"),
+        "pings": found.of("ping"),
         "links": dict(zip(run.network.topology.links, found.by_way("link"), strict=True)),
         "hosts": dict(zip(run.host_names, found.of("host"), strict=True)),
         "tunnels": found.tunnels(),

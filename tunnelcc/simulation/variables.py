@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from tunnelcc import core, metrics
+from tunnelcc.catalog import traffic as kinds
 from tunnelcc.metrics import limits
 from tunnelcc.simulation import fair
 from tunnelcc.simulation.parts import Parts
@@ -91,7 +92,7 @@ def _flow_start(run: Parts) -> Any:
 
 
 def _demand(run: Parts) -> list[float]:
-    return [placed.flow.rate or math.inf for placed in run.network.flows]
+    return [placed.connection.demand or math.inf for placed in run.network.flows]
 
 
 def _fair_rates(run: Parts) -> Any:
@@ -209,9 +210,20 @@ VARIABLES: dict[str, Variable] = {
         "cross_traffic", "1", "source of cross traffic",
         lambda run: range(len(run.experiment.cross_traffic)),
     ),
+    "ping": _coordinate("ping", "1", "entry of pings", lambda run: range(len(run.network.pings))),
     "flow_app_cc": _coordinate(
-        "flow", "", "congestion control of the flow's application",
-        lambda run: [placed.flow.cc.name for placed in run.network.flows],
+        "flow", "", "congestion control of the flow's application, none over UDP",
+        lambda run: [
+            "none" if placed.flow.transport == "udp" else placed.flow.cc.name
+            for placed in run.network.flows
+        ],
+    ),
+    "flow_traffic": _coordinate(
+        "flow", "", "kind of the flow's datagrams (empty: it is a byte stream)",
+        lambda run: [
+            placed.flow.traffic if placed.flow.transport == "udp" else ""
+            for placed in run.network.flows
+        ],
     ),
     "flow_cc": _coordinate(
         "flow", "", "congestion control across the path",
@@ -241,6 +253,13 @@ VARIABLES: dict[str, Variable] = {
         "flow", "1", "number of the connection that crosses the path",
         lambda run: [
             run.leg_names.index(run.path_leg(index).name) for index in range(len(run.legs))
+        ],
+    ),
+    "flow_codec_delay": _per_flow(
+        "s", "delay of coding and decoding a flow's datagrams (NaN: it is a byte stream)",
+        lambda run: [
+            kinds.load(it.flow.traffic).codec_delay if it.flow.transport == "udp" else math.nan
+            for it in run.network.flows
         ],
     ),
     "flow_limited_by": _coordinate(

@@ -376,11 +376,13 @@ class NetworkSource
         }
         for (uint64_t i = Between(0, 2); i > 0; --i)
         {
-            spec.crossTraffic.push_back({.route = DrawRoute(spec),
-                                         .sender = DrawEnd(),
-                                         .rate = 1e6,
-                                         .packet = 1'000,
-                                         .stop = 5 * SECOND});
+            FlowSpec source;
+            source.route = DrawRoute(spec);
+            source.sender = DrawEnd();
+            source.stop = 5 * SECOND;
+            source.datagrams = DatagramSpec{.rate = 1e6, .last = 1'000, .header = 28};
+            source.role = FlowRole::CROSS_TRAFFIC;
+            spec.flows.push_back(source);
         }
         return spec;
     }
@@ -516,7 +518,7 @@ class NetworkConservationTest : public ns3::TestCase
                 NS_TEST_EXPECT_MSG_LT_OR_EQ(link.forward.utilisation, 1 + 1e-9, what);
                 NS_TEST_EXPECT_MSG_LT_OR_EQ(link.reverse.utilisation, 1 + 1e-9, what);
             }
-            spec.flows.clear();
+            std::erase_if(spec.flows, [](const FlowSpec& it) { return it.role == FlowRole::FLOW; });
             CheckDatagrams(RunExperiment(spec), spec, what);
         }
     }
@@ -528,10 +530,10 @@ class NetworkConservationTest : public ns3::TestCase
     {
         uint64_t missing = 0;
         uint64_t crossings = 0;
-        for (size_t i = 0; i < spec.crossTraffic.size(); ++i)
+        for (size_t i = 0; i < spec.flows.size(); ++i)
         {
             missing += result.crossTraffic[i].sent - result.crossTraffic[i].received;
-            const DatagramSpec& source = spec.crossTraffic[i];
+            const FlowSpec& source = spec.flows[i];
             crossings += result.crossTraffic[i].received *
                          spec.routes[source.route].sent[source.sender].size();
         }

@@ -48,7 +48,7 @@ def test_from_is_a_key_in_toml_and_from_an_argument_in_python():
     assert scenario.parse_setting("--set", "flows.0.from=5") == ("flows.0.from", "5")
 
 
-@pytest.mark.parametrize("group", ["flows", "cross_traffic"])
+@pytest.mark.parametrize("group", ["flows", "cross_traffic", "pings"])
 @pytest.mark.parametrize(
     ("keys", "message"),
     [
@@ -523,7 +523,7 @@ def test_cross_traffic_goes_its_way(source, steps):
     experiment = _experiment(
         network={"links": LINKS}, flows=[{"from": "e", "to": "f"}], cross_traffic=[source]
     )
-    route, _ = resolve(experiment).cross_traffic(0)
+    route = resolve(experiment).cross_traffic[0].connection.route
     assert list(route.to_server) == steps
     assert not list(problems_of_names(experiment))
     wrong = _experiment(

@@ -25,7 +25,7 @@ def test_every_metric_has_a_unit_and_a_name(result):
         assert len(variable.attrs["long_name"]) > 3, name
         assert variable.shape == ((flows,) if name.startswith("flow_") else ()), name
         if name not in metrics.TEXTS:
-            assert variable.attrs["units"] in ("1", "s", "bit/s", "byte"), name
+            assert variable.attrs["units"] in ("1", "s", "bit/s", "byte", "1/min"), name
 
 
 def test_plain_values_are_those_of_the_dataset(result):
@@ -351,7 +351,7 @@ def test_users_carriers_and_messages_are_metrics():
 def test_a_metric_is_looked_up_by_name(result):
     for name, metric in metrics.METRICS.items():
         value = result.metric(name)
-        assert metric.units in ("1", "s", "bit/s", "byte", "packets", "segments")
+        assert metric.units in ("1", "s", "bit/s", "byte", "packets", "segments", "1/min")
         assert math.isnan(value) or value >= 0, name
     assert result.metric("goodput") == result.goodput
     with pytest.raises(tc.ConfigError, match="argument = 'bogus': expected one of flow, since"):

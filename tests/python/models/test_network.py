@@ -297,7 +297,7 @@ def test_equal_sources_of_cross_traffic_have_pairs_of_their_own():
     source = {"rate": "1Mbps"}
     keys = {"network": {"shape": "dumbbell", "size": 2}, "cross_traffic": [source, source]}
     spec = experiment_spec(tc.Experiment.parse(keys))
-    first, second = (spec["routes"][it["route"]]["hosts"] for it in spec["cross_traffic"])
+    first, second = (spec["routes"][it["route"]]["hosts"] for it in spec["flows"][-2:])
     assert first != second
 
 

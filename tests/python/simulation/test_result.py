@@ -60,7 +60,7 @@ def test_the_json_has_its_schema(result):
     totals = json.loads(result.to_json())
     assert set(totals) == {
         "tunnelcc", "experiment", "derived", "since_start", "units", "metrics", "flows",
-        "cross_traffic", "links", "tunnels", "hosts", "users", "carriers",
+        "cross_traffic", "pings", "links", "tunnels", "hosts", "users", "carriers",
     }  # fmt: skip
     for flow in totals["flows"]:
         _check(flow, FLOW)

@@ -22,6 +22,9 @@ from tunnelcc.simulation.spec import experiment_spec, spec_text
 DATAGRAM = {"tunnel": "ethudp"}
 RELAY = {"tunnel": "gost-relay-ws"}
 CROSS_TRAFFIC = {"cross_traffic": [{"rate": "1Mbps", "on": "1s", "off": "1s"}]}
+UDP = {"flows": [{"transport": "udp", "rate": "1Mbps"}]}
+CALL = {"flows": [{"transport": "udp", "traffic": "call"}]}
+PINGS = {"pings": [{}]}
 
 
 def _spec(settings=None, table=None):
@@ -146,12 +149,21 @@ ARRIVALS = {
     "flows.preamble": (37, lambda spec: spec.flows[0].preamble, 37),
     "flows.data_start": ("3s", lambda spec: spec.flows[0].data_start // 10**7, 300),
     "flows.write_size": ("8KiB", lambda spec: spec.flows[0].write_size, 8192),
-    "cross_traffic.rate": ("5Mbps", lambda spec: spec.cross_traffic[0].rate, 5e6),
-    "cross_traffic.packet": (500, lambda spec: spec.cross_traffic[0].packet, 500),
-    "cross_traffic.start": ("1s", lambda spec: spec.cross_traffic[0].start, 10**9),
-    "cross_traffic.stop": ("9s", lambda spec: spec.cross_traffic[0].stop, 9 * 10**9),
-    "cross_traffic.on": ("2s", lambda spec: spec.cross_traffic[0].on, 2 * 10**9),
-    "cross_traffic.off": ("3s", lambda spec: spec.cross_traffic[0].off, 3 * 10**9),
+    "flows.traffic": ("game", lambda spec: spec.flows[0].datagrams.last, 127 + 28),
+    "flows.gaps": ("exponential", lambda spec: spec.flows[0].datagrams.draws_gaps, True),
+    "flows.playout": ("70ms", lambda spec: spec.flows[0].datagrams.playout, 70_000_000),
+    "cross_traffic.rate": ("5Mbps", lambda spec: spec.flows[-1].datagrams.rate, 5e6),
+    "cross_traffic.packet": (500, lambda spec: spec.flows[-1].datagrams.last, 500),
+    "cross_traffic.start": ("1s", lambda spec: spec.flows[-1].start, 10**9),
+    "cross_traffic.stop": ("9s", lambda spec: spec.flows[-1].stop, 9 * 10**9),
+    "cross_traffic.on": ("2s", lambda spec: spec.flows[-1].datagrams.on, 2 * 10**9),
+    "cross_traffic.off": ("3s", lambda spec: spec.flows[-1].datagrams.off, 3 * 10**9),
+    "cross_traffic.tunnel": ("vxlan", lambda spec: spec.flows[-1].tunnel, 0),
+    "pings.interval": ("1s", lambda spec: spec.flows[-1].datagrams.rate, 84 * 8),
+    "pings.size": (100, lambda spec: spec.flows[-1].datagrams.answer, 128),
+    "pings.start": ("2s", lambda spec: spec.flows[-1].start // 10**7, 200),
+    "pings.stop": ("9s", lambda spec: spec.flows[-1].stop, 9 * 10**9),
+    "pings.tunnel": ("wireguard", lambda spec: spec.flows[-1].tunnel, 0),
     "tunnel.name": ("gost-relay-wss", lambda spec: len(spec.tunnel.sent.client.layers), 2),
     "tunnel.cc": ("reno", lambda spec: spec.flows[0].carrier_cc.name, "reno"),
     # RELAY has it on, so that the key turns it off at both ends.
@@ -279,6 +291,7 @@ OF_NETWORKS = (
     "flows.route", "tunnel.chain.host", "flows.ack_route", "flows.tunnel",
     "cross_traffic.from", "cross_traffic.to",
     "cross_traffic.direction", "cross_traffic.route",
+    "pings.from", "pings.to", "pings.direction", "pings.route",
 )  # fmt: skip
 
 #: What keys of the path need around them to have an effect.
@@ -331,6 +344,10 @@ def test_each_key_arrives(key):
     if key == "tunnel.connection_window":
         table = {"tunnel": "gost-http2"}
     table = CROSS_TRAFFIC if key.startswith("cross_traffic.") else table
+    table = PINGS if key.startswith("pings.") else table
+    table = {"flows.traffic": CALL, "flows.gaps": UDP, "flows.playout": CALL}.get(key, table)
+    if key == "cross_traffic.tunnel":
+        table = {"cross_traffic": [{"rate": "1Mbps", "packet": 1000}]}
     assert arrival(_spec({}, table)) != expected
     assert arrival(_spec({key: value}, table)) == expected
 
