@@ -21,6 +21,7 @@ _TIMESTAMP = 1.1e-3  # s, an RTT from timestamps may be less by as much
 _MAY_LACK = re.compile(
     r".*_at|arq_.*|tunnel_fec_.*|flow_message_latency_.*|link_(marks|policer_drops)|srtt|ssthresh"
     r"|.*_estimate|mss|link_(mtu_drops|fragmented|fragment_drops)"
+    r"|(flow|cross_traffic|ping)_(delay_.*|jitter|play_delay)"
 )
 _COUNTS_SO_FAR = re.compile(r".*(drops|retransmits|rtos)_series")
 _SHARES = ("loss_rate", "retransmission_ratio", "cpu_client", "cpu_server", "cpu", "max_min_share")
