@@ -55,7 +55,7 @@ class FragmentTest : public ns3::TestCase
 };
 
 /// Remembers the packets that arrive.
-class Destination : public PacketSink
+class FarHost : public PacketSink
 {
   public:
     void Receive(int64_t now, const Packet& packet, const PacketExtras* /* extras */) override
@@ -140,7 +140,7 @@ class Site
 
   public:
     MtuSource source;
-    Destination destination;
+    FarHost destination;
 
   private:
     MtuMessages m_messages;
@@ -177,7 +177,7 @@ class FragmentingRouterTest : public SimulationTestCase
         site.Send(PacketKind::DATAGRAM, 8, 1400);
         RunUntil(100 * MS);
         // 1396 + 124 bytes take 1.52 ms, then 1400 more.
-        const std::vector<Destination::Arrival> expected{{12'920'000, 8, false},
+        const std::vector<FarHost::Arrival> expected{{12'920'000, 8, false},
                                                          {16'520'000, 7, false}};
         NS_TEST_EXPECT_MSG_EQ((site.destination.arrivals == expected), true, "arrivals");
         NS_TEST_EXPECT_MSG_EQ(site.Counts().fragmented, 1, "fragmented");
