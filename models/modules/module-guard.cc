@@ -26,7 +26,8 @@ WatchSignal()
 /// The call that a thread is in.
 struct GuardedCall
 {
-    sigjmp_buf jump{};
+    /// Of __builtin_setjmp(): fewer instructions than sigsetjmp(), and each call needs one.
+    void* jump[5]{};
     volatile sig_atomic_t isInside{0};
     volatile uint64_t number{0}; //!< counts calls
     volatile uint64_t watched{0};
@@ -55,7 +56,7 @@ LeaveCall(int signal, void* context)
     static_cast<void>(context);
 #endif
     g_call.isInside = 0;
-    siglongjmp(g_call.jump, 1);
+    __builtin_longjmp(g_call.jump, 1);
 }
 
 void
@@ -166,7 +167,7 @@ ModuleGuard::Run(void (*function)(void*), void* argument)
 {
     GuardedCall& call = g_call;
     call.number = call.number + 1;
-    if (sigsetjmp(call.jump, 0) != 0)
+    if (__builtin_setjmp(call.jump) != 0)
     {
         return false;
     }

@@ -4,7 +4,6 @@
 #ifndef TUNNELCC_MODULE_GUARD_H
 #define TUNNELCC_MODULE_GUARD_H
 
-#include <csetjmp>
 #include <csignal>
 #include <cstdint>
 #include <ctime>
@@ -69,7 +68,7 @@ class ModuleGuard
      *
      * \returns whether it returned; if not, Fault() tells why
      */
-    bool Run(void (*function)(void*), void* argument);
+    [[gnu::noinline]] bool Run(void (*function)(void*), void* argument); // it may be jumped into
 
     /// The same for anything that can be called.
     template <typename F>
