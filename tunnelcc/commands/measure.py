@@ -10,6 +10,7 @@ import numpy as np
 
 from tunnelcc import measure as measuring
 from tunnelcc.config import Experiment
+from tunnelcc.errors import ConfigError, Problem
 from tunnelcc.measure import Measured
 from tunnelcc.output import files
 from tunnelcc.output.tables import Table, console
@@ -25,6 +26,8 @@ def measure(experiment: Experiment, plot: Path | None, output: Path | None) -> N
     if plot is not None:
         check_file(plot, "--plot")
     if output is not None:
+        if output.suffix != ".csv":
+            raise ConfigError(Problem("--output", str(output), "a file name ending in .csv"))
         files.check_file("--output", output)
     measuring.check(experiment)
     click.echo(f"measuring for {experiment.duration:g} s", err=True)

@@ -134,7 +134,10 @@ def measure(experiment: Experiment) -> Measured:
         )
     if process.returncode != 0:
         reason = told.strip().splitlines()[-1:] or [f"it ended with {process.returncode}"]
-        raise TunnelccError(f"the measurement failed: {reason[0]}")
+        hint = ""
+        if "not up" in reason[0] and tunnel == "wireguard" and shutil.which("wireguard-go") is None:
+            hint = ": this kernel may have no WireGuard; install wireguard-go"
+        raise TunnelccError(f"the measurement failed: {reason[0]}{hint}")
     rows = list(csv.DictReader(io.StringIO(printed)))
     if any(float(row["goodput_mbps"]) == 0 for row in rows):
         raise TunnelccError("the measurement failed: a flow carried nothing")
@@ -154,10 +157,10 @@ def measure(experiment: Experiment) -> Measured:
 def check(experiment: Experiment) -> str:
     """Return the tunnel's name, "" without one. Raises ConfigError for what cannot be measured."""
     problems = []
-    for key in _given(experiment):
+    for key, value in _given(experiment):
         if key not in (*_MEASURED, *_OF_HOST):
             expected = f"a key that can be measured: {', '.join(_MEASURED)}"
-            problems.append(Problem(key, "given", expected))
+            problems.append(Problem(key, value, expected))
     path = experiment.path
     if not isinstance(path.queue, DropTail):
         problems.append(Problem("path.queue", path.queue.name, "drop-tail, the emulated link's"))
@@ -189,10 +192,10 @@ def check(experiment: Experiment) -> str:
     return tunnel
 
 
-def _given(experiment: Experiment) -> Iterator[str]:
-    """Yield the keys that differ from their defaults, without the numbers of flows."""
+def _given(experiment: Experiment) -> Iterator[tuple[str, Any]]:
+    """Yield keys and values that differ from their defaults, without the numbers of flows."""
 
-    def keys(table: Mapping[str, Any], prefix: str) -> Iterator[str]:
+    def keys(table: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
         for name, value in table.items():
             if isinstance(value, Mapping) and f"{prefix}{name}" in ("path", "tcp", "hosts"):
                 yield from keys(value, f"{prefix}{name}.")
@@ -200,7 +203,7 @@ def _given(experiment: Experiment) -> Iterator[str]:
                 for it in value if isinstance(value, list) else [value]:
                     yield from keys({"name": it} if isinstance(it, str) else it, f"{name}.")
             else:
-                yield f"{prefix}{name}"
+                yield f"{prefix}{name}", value
 
     table = experiment.model_dump(
         mode="json", exclude_unset=True, exclude_defaults=True, exclude_none=True, by_alias=True

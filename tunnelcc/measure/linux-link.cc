@@ -144,7 +144,6 @@ constexpr int SYN = 2; //!< the flag
 
 std::atomic<bool> g_isOver{false};
 bool g_isContained{false};
-bool g_isRoot{true};
 int64_t g_begin{0}; //!< ns
 
 struct FlowOptions
@@ -716,8 +715,7 @@ Contain(pid_t parent)
     g_isContained = true;
     const uid_t uid = geteuid();
     const gid_t gid = getegid();
-    g_isRoot = uid == 0;
-    if (!g_isRoot)
+    if (uid != 0)
     {
         if (unshare(CLONE_NEWUSER) < 0)
         {
@@ -767,8 +765,9 @@ Contain(pid_t parent)
 void
 LockMemory()
 {
-    // Users may lock so little that no thread would get its stack.
-    if (g_isRoot)
+    // Users, and root of a container, may lock so little that no thread would get its stack.
+    const rlimit all{RLIM_INFINITY, RLIM_INFINITY};
+    if (setrlimit(RLIMIT_MEMLOCK, &all) == 0)
     {
         mlockall(MCL_CURRENT | MCL_FUTURE);
     }
@@ -792,7 +791,9 @@ SetMaximum(const std::string& path, double mib)
     fclose(file);
     file = fopen(path.c_str(), "w");
     const auto most = static_cast<int>(mib * (1 << 20));
-    if (!file || fprintf(file, "%d %d %d", least, first, most) < 0 || fclose(file) != 0)
+    if (!file ||
+        fprintf(file, "%d %d %d", std::min(least, most), std::min(first, most), most) < 0 ||
+        fclose(file) != 0)
     {
         Die(path);
     }

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import io
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,7 +35,12 @@ def inline_svg(drawing: Figure) -> str:
     from tunnelcc.plots import STYLE
 
     text = io.StringIO()
-    with mpl.rc_context({**STYLE, "svg.fonttype": "none", "font.family": "sans-serif"}):
+    with (
+        mpl.rc_context({**STYLE, "svg.fonttype": "none", "font.family": "sans-serif"}),
+        warnings.catch_warnings(),
+    ):
+        # The browser writes the texts, with fonts of its own.
+        warnings.filterwarnings("ignore", "Glyph .* missing from font")
         drawing.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
     svg = text.getvalue()
     return svg[svg.index("<svg") :]

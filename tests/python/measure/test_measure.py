@@ -120,7 +120,7 @@ def test_a_real_tunnel_is_like_the_simulated_one(tunnel):
     ("settings", "told"),
     [
         ({"path.queue": "codel"}, "drop-tail"),
-        ({"tcp.ecn": True}, "tcp.ecn"),
+        ({"tcp.ecn": True}, "tcp.ecn = True"),
         ({"cc": "vivace"}, "one of this kernel's"),
         ({"tunnel": "vtun"}, "wireguard, gost-relay-ws"),
         ({"tunnel": "wireguard", "flows.0.rtt": "80ms"}, "with a tunnel"),
