@@ -36,6 +36,9 @@ def run(
     if output.suffix != ".toml":
         raise ConfigError(Problem("--output", output, "a file that ends with .toml"))
     check_file("--output", output)
+    if options.get("minimise") is None and options.get("maximise") is None:
+        expected = "a metric of `tunnelcc show metrics`, here or in --maximise"
+        raise ConfigError(Problem("--minimise", "none", expected))
     table = scenarios.read_scenario(file) if file is not None else {}
     table.pop("sweep", None)
     base = scenarios.build(table, parsed(settings))
