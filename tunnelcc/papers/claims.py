@@ -110,11 +110,11 @@ def curves(points: Sequence[Point], axis: str) -> list[list[Point]]:
 
 
 def axis_number(text: str) -> float:
-    """Return the number (SI) of an axis value, NaN if it is a word."""
+    """Return the number (SI, or in BDPs) of an axis value, NaN if it is a word."""
     parsers = (units.parse_time, units.parse_rate, units.parse_size, units.parse_probability, float)
     for parse in parsers:
         try:
-            return float(parse(text))
+            return float(parse(text.removesuffix("bdp")))
         except (UnitError, ValueError):
             continue
     return math.nan

@@ -257,6 +257,8 @@ def _plot_curve(
         places = [label, *places, "simulated"]
     elif "cc" in figure.axes:
         places = [core.congestion_label(label), *places]
+    elif not places:
+        places = [figure.title_of(name)]
     axes.plot(x, y, markersize=4, label=", ".join(places), **style)
 
 

@@ -178,7 +178,7 @@ class FragmentingRouterTest : public SimulationTestCase
         RunUntil(100 * MS);
         // 1396 + 124 bytes take 1.52 ms, then 1400 more.
         const std::vector<FarHost::Arrival> expected{{12'920'000, 8, false},
-                                                         {16'520'000, 7, false}};
+                                                     {16'520'000, 7, false}};
         NS_TEST_EXPECT_MSG_EQ((site.destination.arrivals == expected), true, "arrivals");
         NS_TEST_EXPECT_MSG_EQ(site.Counts().fragmented, 1, "fragmented");
         NS_TEST_EXPECT_MSG_EQ(site.Counts().tooBig, 0, "dropped");
