@@ -339,15 +339,19 @@ def _variable(name: str) -> Callable[[Run], Any]:
 _QUANTILE = "within 0.8 % of the exact value"
 
 
+def _defined(definition: str, part: str) -> str:
+    """Return the definition of a mean or of a percentile (``p95``), with its exactness."""
+    return f"{definition}; {_QUANTILE}" if part.startswith("p") else definition
+
+
 def _latency(part: str, long_name: str) -> Metric:
     definition = (
         "of messages that arrive (see flow_message_delivered_share): time from the due time of a "
         "write at flows.rate until its last byte is read; NaN without flows.rate"
     )
-    if part.startswith("p"):
-        definition += f"; {_QUANTILE}"
     name = f"flow_message_latency_{part}"
-    return Metric(name, "s", long_name, definition, _variable(name), per_flow=True)
+    get = _variable(name)
+    return Metric(name, "s", long_name, _defined(definition, part), get, per_flow=True)
 
 
 def _delay(part: str, long_name: str) -> Metric:
@@ -355,21 +359,17 @@ def _delay(part: str, long_name: str) -> Metric:
         "of datagrams that arrive: time from sending until arrival, RFC 7679; of requests (dns) "
         "from the first attempt until the answer; NaN for byte streams"
     )
-    if part.startswith("p"):
-        definition += f"; {_QUANTILE}"
     name = f"flow_delay_{part}"
-    return Metric(name, "s", long_name, definition, _of_datagrams(name), per_flow=True)
+    get = _of_datagrams(name)
+    return Metric(name, "s", long_name, _defined(definition, part), get, per_flow=True)
 
 
 def _ping(part: str, long_name: str) -> Metric:
     definition = (
         "time from an echo request until its answer; the largest of several entries of pings"
     )
-    return Metric(
-        f"ping_rtt_{part}", "s", long_name,
-        definition + (f"; {_QUANTILE}" if part.startswith("p") else ""),
-        _of_pings(f"ping_delay_{part}"),
-    )  # fmt: skip
+    get = _of_pings(f"ping_delay_{part}")
+    return Metric(f"ping_rtt_{part}", "s", long_name, _defined(definition, part), get)
 
 
 def _limit(name: str, words: str) -> Metric:
