@@ -168,12 +168,11 @@ main(int argc, char* argv[])
         std::printf("station %u: %6.1f Mbit/s", i, goodput);
         const auto socket = DynamicCast<tunnelcc::LinuxTcpSocket>(
             DynamicCast<BulkSendApplication>(sources.Get(i))->GetSocket());
-        if (socket && socket->Endpoint())
+        if (socket)
         {
-            const auto& sender = socket->Endpoint()->GetSender();
             std::printf(", RTT %5.1f ms, %llu segments sent again",
-                        1e-6 * static_cast<double>(sender.State().srtt),
-                        static_cast<unsigned long long>(sender.Counters().retransmits));
+                        1e3 * socket->GetRtt().GetSeconds(),
+                        static_cast<unsigned long long>(socket->GetRetransmits()));
         }
         std::printf("\n");
     }

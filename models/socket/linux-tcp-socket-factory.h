@@ -18,7 +18,7 @@ namespace tunnelcc
 {
 
 /// Makes the LinuxTcpSockets of a node, with the attributes that were set for it.
-class LinuxTcpSocketFactory final : public ns3::SocketFactory
+class [[gnu::visibility("default")]] LinuxTcpSocketFactory final : public ns3::SocketFactory
 {
   public:
     /// Attribute SocketList: the sockets that are bound.
@@ -49,7 +49,7 @@ class LinuxTcpSocketFactory final : public ns3::SocketFactory
  * Gives nodes the factory, so that an application whose Protocol is
  * `tunnelcc::LinuxTcpSocketFactory` runs on them.
  */
-class LinuxTcpHelper
+class [[gnu::visibility("default")]] LinuxTcpHelper
 {
   public:
     LinuxTcpHelper();

@@ -5,8 +5,11 @@
 
 #include "congestion/congestion-registry.h"
 #include "event/time-units.h"
+#include "linux-tcp-connection.h"
+#include "linux-tcp-settings.h"
 #include "linux-tcp-socket-factory.h"
 #include "ns3-turn.h"
+#include "transport/stream-user.h"
 
 #include "ns3/boolean.h"
 #include "ns3/enum.h"
@@ -154,7 +157,43 @@ LinuxTcpSocket::GetTypeId()
     return tid;
 }
 
-LinuxTcpSocket::LinuxTcpSocket() = default;
+/// What the connection tells goes to its socket.
+class LinuxTcpSocket::Events final : public SegmentSink, public StreamUser
+{
+  public:
+    explicit Events(LinuxTcpSocket& socket)
+        : m_socket(socket)
+    {
+    }
+
+    void SendSegment(TcpHeader& header, Ptr<ns3::Packet> payload, uint8_t ecn) override
+    {
+        m_socket.SendSegment(header, std::move(payload), ecn);
+    }
+
+    void OnOpen(int64_t now) override
+    {
+        m_socket.OnOpen(now);
+    }
+
+    void OnReadable(int64_t now) override
+    {
+        m_socket.OnReadable(now);
+    }
+
+    void OnWritable(int64_t now) override
+    {
+        m_socket.OnWritable(now);
+    }
+
+  private:
+    LinuxTcpSocket& m_socket;
+};
+
+LinuxTcpSocket::LinuxTcpSocket()
+    : m_events(std::make_unique<Events>(*this))
+{
+}
 
 LinuxTcpSocket::LinuxTcpSocket(const LinuxTcpSocket& listener)
     : Socket(listener),
@@ -168,7 +207,8 @@ LinuxTcpSocket::LinuxTcpSocket(const LinuxTcpSocket& listener)
       m_delAckTimeout(listener.m_delAckTimeout),
       m_noDelay(listener.m_noDelay),
       m_useEcn(listener.m_useEcn),
-      m_factory(listener.m_factory)
+      m_factory(listener.m_factory),
+      m_events(std::make_unique<Events>(*this))
 {
 }
 
@@ -208,6 +248,18 @@ std::string
 LinuxTcpSocket::GetCongestionControl() const
 {
     return m_congestionControl;
+}
+
+uint64_t
+LinuxTcpSocket::GetRetransmits() const
+{
+    return m_connection ? m_connection->Endpoint().GetSender().Counters().retransmits : 0;
+}
+
+ns3::Time
+LinuxTcpSocket::GetRtt() const
+{
+    return m_connection ? NanoSeconds(m_connection->Endpoint().GetSender().State().srtt) : Time();
 }
 
 const TcpEndpoint*
@@ -465,8 +517,8 @@ LinuxTcpSocket::MakeConnection(uint32_t mss, bool isClient, std::shared_ptr<Sent
     m_connection = std::make_unique<LinuxTcpConnection>(spec,
                                                         std::move(congestion),
                                                         std::move(sent),
-                                                        static_cast<SegmentSink&>(*this),
-                                                        static_cast<StreamUser&>(*this));
+                                                        *m_events,
+                                                        *m_events);
 }
 
 int

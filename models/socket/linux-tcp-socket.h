@@ -4,10 +4,6 @@
 #ifndef TUNNELCC_LINUX_TCP_SOCKET_H
 #define TUNNELCC_LINUX_TCP_SOCKET_H
 
-#include "linux-tcp-connection.h"
-#include "linux-tcp-settings.h"
-#include "transport/stream-user.h"
-
 #include "ns3/data-rate.h"
 #include "ns3/event-id.h"
 #include "ns3/ipv4-header.h"
@@ -28,12 +24,16 @@ class Ipv4EndPoint;
 class Ipv4Interface;
 class Ipv6EndPoint;
 class Ipv6Interface;
+class TcpHeader;
 } // namespace ns3
 
 namespace tunnelcc
 {
 
+class LinuxTcpConnection;
 class LinuxTcpSocketFactory;
+class SentSegments;
+class TcpEndpoint;
 
 /**
  * This project's TCP as an ns3::Socket, on the Internet stack of a node: for any application,
@@ -50,8 +50,10 @@ class LinuxTcpSocketFactory;
  *
  * Left out: urgent data, keepalives, path MTU discovery, and queues of the sending host (TCP small
  * queues), so a queue disc of the own node drops as any other.
+ *
+ * This header includes headers of ns-3 only, so that programs need no others.
  */
-class LinuxTcpSocket final : public ns3::Socket, private SegmentSink, private StreamUser
+class [[gnu::visibility("default")]] LinuxTcpSocket final : public ns3::Socket
 {
   public:
     static ns3::TypeId GetTypeId();
@@ -92,7 +94,13 @@ class LinuxTcpSocket final : public ns3::Socket, private SegmentSink, private St
     using ns3::Socket::Send;
     using ns3::Socket::SendTo;
 
-    /// The endpoint of the models, for what traces do not tell; null: there is no connection.
+    /// Segments that were sent again; 0: there is no connection.
+    uint64_t GetRetransmits() const;
+    /// Smoothed round-trip time; 0: there is none yet.
+    ns3::Time GetRtt() const;
+
+    /// The endpoint of the models, for what else there is (transport/endpoint.h); null: there is no
+    /// connection.
     const TcpEndpoint* Endpoint() const;
 
     /// Signature of the trace sources Tx and Rx.
@@ -114,10 +122,12 @@ class LinuxTcpSocket final : public ns3::Socket, private SegmentSink, private St
         FINISHED    //!< both ways; repeated segments are answered (TIME-WAIT)
     };
 
-    void SendSegment(ns3::TcpHeader& header, ns3::Ptr<ns3::Packet> payload, uint8_t ecn) override;
-    void OnOpen(int64_t now) override;
-    void OnReadable(int64_t now) override;
-    void OnWritable(int64_t now) override;
+    class Events; //!< of the connection
+
+    void SendSegment(ns3::TcpHeader& header, ns3::Ptr<ns3::Packet> payload, uint8_t ecn);
+    void OnOpen(int64_t now);
+    void OnReadable(int64_t now);
+    void OnWritable(int64_t now);
 
     bool SetCongestionControl(std::string name);
     std::string GetCongestionControl() const;
@@ -190,6 +200,7 @@ class LinuxTcpSocket final : public ns3::Socket, private SegmentSink, private St
     ns3::Ptr<LinuxTcpSocketFactory> m_factory;
     ns3::Ipv4EndPoint* m_endPoint{nullptr};
     ns3::Ipv6EndPoint* m_endPoint6{nullptr};
+    const std::unique_ptr<Events> m_events;
     std::unique_ptr<LinuxTcpConnection> m_connection;
     State m_state{State::CLOSED};
     mutable SocketErrno m_errno{ERROR_NOTERROR};
