@@ -42,8 +42,8 @@ KINDS = ("relay", "datagram", "stream")
 def entry_class(kind: str) -> type[Entry]:
     """Return the class of the entries of a kind.
 
-    It is imported when it is needed: a run without tunnels has no use for the classes of tunnels
-    and layers, which are more than those of all keys.
+    It is imported when it is needed: a run without tunnels does not need the many classes of
+    tunnels and layers.
     """
     if kind == "relay":
         from tunnelcc.catalog.relay import RelayEntry

@@ -131,8 +131,8 @@ class LoopbackLink(Cited):
     def mss_of(self, ip: int) -> int:
         """Return the MSS over a version of IP.
 
-        The limit of 65535 bytes is of a whole packet of IPv4, but of what a header of IPv6 is in
-        front of (RFC 8200, section 3). IPv6 fills the interface's MTU, 65536.
+        IPv4 limits the whole packet to 65535 bytes; IPv6 limits only what follows its header
+        (RFC 8200, section 3). So a packet of IPv6 fills the interface's MTU, 65536.
         """
         is_limited = ip == 6 and self.mss == _MOST_LOOPBACK_MSS
         return self.mss - (IP_HEADERS[ip] - IP_HEADERS[4]) + is_limited

@@ -198,9 +198,9 @@ class Connection:
 
     @cached_property
     def versions(self) -> IpVersions:
-        """The versions of IP in the tunnel whose packets cross the path, and of these.
+        """The versions of IP inside the tunnel whose packets cross the path, and of these packets.
 
-        Relays take none into a tunnel, so that both are the path's.
+        Relays carry no packets: both are then the path's.
         """
         tunnel = self.lowest_tunnel
         if tunnel is None or not tunnel.entry.CARRIES_PACKETS:

@@ -3,8 +3,8 @@
 
 The library dpkt reads files and headers. RTTs are those of segments that were sent once, until
 the ACK that covers them (Karn's rule), smoothed as in RFC 6298. The window is the data in flight.
-The handshake tells whether the capture is from another place than the sender: there, the sender's
-answer to the other end takes time.
+The handshake tells whether the capture was made at the sender. Elsewhere, the sender's answer to
+the other end arrives later.
 """
 
 from __future__ import annotations

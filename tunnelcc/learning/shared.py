@@ -40,8 +40,8 @@ class SharedCongestionEnv(AECEnv):  # type: ignore[misc]
     """Flows whose sending rates policies set, each at the end of its own monitor intervals.
 
     The agent ``flow_0`` is the first flow. An agent's turn comes when its interval is over, so
-    agents need not alternate. ``flows``: positions of those that learn; default: all. What else
-    there is to an agent is as in CongestionEnv. All agents are truncated when the experiment ends.
+    agents need not alternate. ``flows``: positions of those that learn; default: all. All else
+    is as in CongestionEnv. All agents are truncated when the experiment ends.
 
         >>> from tunnelcc.learning import SharedCongestionEnv
         >>> flows = [tc.Flow(), tc.Flow()]

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Whether a rate still changes at the end of a run, so that its mean is none of a steady state.
+"""Whether a rate still changes at the end of a run: then its mean is not that of a steady state.
 
 The test is Geweke's (Evaluating the accuracy of sampling-based approaches to the calculation of
 posterior moments, Bayesian Statistics 4, 1992): the difference of the means of two parts of a
 series, divided by its standard error. The standard error comes from the means of batches
 (Schmeiser, Batch size effects in the analysis of simulation output, Operations Research 30,
-1982). They are few, so that they are longer than most cycles of a congestion control, whose
-chance would else be taken for a drift; so the limit is that of Student's t. The two parts are
-halves and not Geweke's first tenth and last half, because a tenth of a run has too few cycles.
+1982). There are few batches, so that each is longer than most cycles of a congestion control:
+otherwise a cycle would look like a drift. With few batches, the limit is that of Student's t. The
+two parts are halves and not Geweke's first tenth and last half, because a tenth of a run has too
+few cycles.
 """
 
 from __future__ import annotations

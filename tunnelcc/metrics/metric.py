@@ -30,7 +30,7 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 class MetricError(TunnelccError):
-    """A metric of one's own has failed, or has returned what is no metric."""
+    """A user's metric failed, or returned something else than a number or one for each flow."""
 
 
 @dataclass(frozen=True)

@@ -110,7 +110,8 @@ def difference(
 def each_of(count: int, confidence: float = CONFIDENCE) -> float:
     """Return the confidence of each of ``count`` intervals that hold together (Bonferroni).
 
-    Law, Simulation Modeling and Analysis, 5th edition (2015), 10.3.1, compares with a standard so.
+    Law, Simulation Modeling and Analysis, 5th edition (2015), 10.3.1, compares systems with a
+    standard in this way.
     """
     return 1 - (1 - confidence) / max(count, 1)
 

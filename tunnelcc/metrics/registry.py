@@ -766,9 +766,9 @@ def find(given: AnyMetric, option: str = "metric") -> Metric:
 
 
 def own_metrics(given: Iterable[AnyMetric], option: str = "metrics") -> tuple[Metric, ...]:
-    """Return those of ``given`` that are functions of the user, each of another name.
+    """Return the user's functions among ``given``; names of METRICS are left out.
 
-    Names of METRICS are there anyway. Raises ConfigError.
+    Raises ConfigError if two functions have the same name.
     """
     if isinstance(given, str) or callable(given):
         given = (given,)  # one, where a list belongs

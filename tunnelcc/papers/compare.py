@@ -97,7 +97,7 @@ class Cell:
 
     @property
     def verdict_told(self) -> str:
-        """The verdict, and that it is one of the range of the runs and not of their mean."""
+        """The verdict in words, which say if the range of the runs decided and not their mean."""
         by_range = self.compared.within_runs and self.verdict == REPRODUCED
         return IN_RANGE if by_range else self.verdict
 

@@ -4,7 +4,7 @@
 SALib estimates the first-order index (Sobol, 1993) from any sample, by RBD-FAST (Tarantola, Gatelli
 and Mara, Reliability Engineering and System Safety 91, 2006) without its bias (Tissot and Prieur,
 same journal 107, 2012): the part of the variance that remains if all but the key's mean effect is
-averaged out. Effects of keys in company are in none.
+averaged out. What keys explain only together is not part of it.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ def sensitivity(
     """Return what each axis of a sweep explains of a metric's variance, the most first.
 
     ``results``: of a sweep, best one that samples its keys (``sweep.sample``). ``flow``: of a
-    metric of flows; default: the first. Runs without a value do not count. What seeds do, no key
-    explains. Raises ConfigError, TunnelccError.
+    metric of flows; default: the first. Runs without a value do not count. No key
+    explains what differs between seeds. Raises ConfigError, TunnelccError.
     """
     try:
         from SALib.analyze import rbd_fast

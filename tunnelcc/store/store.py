@@ -169,7 +169,7 @@ class Store:
     def find(self, beginning: str) -> str:
         """Return the one id that starts with ``beginning``.
 
-        Raises ConfigError, which also tells of sweeps: where runs are named, sweeps are, too.
+        Raises ConfigError, whose message says if it is the name of a sweep.
         """
         hexadecimal = re.fullmatch(r"[0-9a-f]{2,32}", beginning) is not None
         files = self._runs.glob(f"{beginning[:2]}/{beginning}*") if hexadecimal else ()
