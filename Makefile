@@ -78,8 +78,8 @@ $(DEV)/build.ninja: | $(VENV)/ready $(VENV)/ready-ns3
 
 .PHONY: dev
 dev: $(DEV)/build.ninja ## Compile what changed, in seconds, and run it: RUN="run --cc bbr"
-	@$(DEV_BUILD) _core -- --quiet
-	@$(IN_DEV) $(BIN)/python -m tunnelcc $(RUN)
+	@$(DEV_BUILD) _core
+	@$(IN_DEV) $(BIN)/python -m tunnelcc $(or $(RUN),--help)
 
 .PHONY: dev-models
 dev-models: $(DEV)/build.ninja $(VENV)/ready-dev

@@ -13,14 +13,14 @@ namespace tunnelcc
 namespace
 {
 
-constexpr uint8_t RECORD_SEPARATOR = 0x1e;
+constexpr std::string_view RECORD_SEPARATOR = "\x1e";
 
 } // namespace
 
 Qlog::Qlog(const std::string& name, uint64_t limit, const Subject& subject)
     : m_file(name, limit)
 {
-    m_file.Buffer().push_back(RECORD_SEPARATOR);
+    Add(RECORD_SEPARATOR);
     Add(R"({"qlog_format":"JSON-SEQ","qlog_version":"0.3","title":")");
     Add(subject.title);
     Add(R"(","trace":{"common_fields":{"time_format":"relative","reference_time":0,)"
@@ -81,7 +81,7 @@ Qlog::AddLoss(int64_t now, uint64_t number)
 void
 Qlog::Begin(int64_t now, std::string_view event)
 {
-    m_file.Buffer().push_back(RECORD_SEPARATOR);
+    Add(RECORD_SEPARATOR);
     Add(R"({"time":)");
     AddMs(now);
     Add(R"(,"name":")");

@@ -15,6 +15,7 @@ from tunnelcc.commands import doctor
 from tunnelcc.commands.interrupt import interruptible
 from tunnelcc.commands.sweep import find_all, parse_seeds
 from tunnelcc.config import scenario as scenarios
+from tunnelcc.errors import ConfigError, Problem
 from tunnelcc.output.files import make_directory
 from tunnelcc.sweeps import Sweep, open_results, results_of, run
 
@@ -34,6 +35,9 @@ def report(
     """Write the report of a scenario (.toml), which is run, or of results. Raises ConfigError."""
     from tunnelcc.report import results as reports
 
+    if seeds is not None and path.suffix != ".toml":
+        expected = "no value, because the results have their seeds"
+        raise ConfigError(Problem("--seeds", seeds, expected, "only a .toml file is run with it"))
     found = find_all(metrics)
     make_directory("--output", output)
     commands = [shlex.join(["tunnelcc", *sys.argv[1:]])]

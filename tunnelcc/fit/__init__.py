@@ -86,8 +86,12 @@ class Fit:
 
 
 def read_all(files: Sequence[Path]) -> Measurement:
-    """Return the measurement of several files together. Raises ConfigError."""
-    return merged([read(file, "FILE") for file in files])
+    """Return the measurement of several files together, each of which counts once.
+
+    Raises ConfigError.
+    """
+    once = {file.resolve(): file for file in files}
+    return merged([read(file, "FILE") for file in once.values()])
 
 
 def direct(measured: Measurement, congestion: str | None = None) -> Fit:

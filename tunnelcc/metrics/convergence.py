@@ -70,8 +70,9 @@ def rate_convergence_time(
     """
     series, times = np.asarray(rate, dtype=float), np.asarray(time, dtype=float)
     means, begins = _means_ahead(series, times, window)
-    targets = np.broadcast_to(np.asarray(target, dtype=float), series.shape)
-    goals, _ = _means_ahead(targets, times, window)
+    goals = targets = np.asarray(target, dtype=float)
+    if targets.ndim:
+        goals, _ = _means_ahead(targets, times, window)
     near = (goals > 0) & (np.abs(means - goals) <= tolerance * goals)
     held, begins = _means_ahead(near.astype(float), begins, hold - window, first=True)
     since = np.asarray(start, dtype=float)

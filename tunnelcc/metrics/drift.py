@@ -55,16 +55,20 @@ def change(rate: ArrayLike) -> Any:
     length = half // BATCHES
     # The last samples of each half, if they are not a multiple of the batches.
     parts = halves[..., half - BATCHES * length :]
-    batches = parts.reshape(*halves.shape[:-1], BATCHES, length).sum(axis=-1) / length
-    deviations = batches - batches.sum(axis=-1, keepdims=True) / BATCHES
-    of_means = (deviations * deviations).sum(axis=-1) / (BATCHES - 1) / BATCHES
-    error = np.sqrt(of_means.sum(axis=0))
-    first, last = halves.sum(axis=-1) / half
-    mean = series.sum(axis=-1) / series.shape[-1]
-    mean = np.where(mean > 0, mean, NAN)
-    found = (last - first) / mean
-    is_told = (np.abs(found) > LEAST) & (np.abs(last - first) > ERRORS * error)
+    batches = _sum(parts.reshape(*halves.shape[:-1], BATCHES, length)) / length
+    deviations = batches - (_sum(batches) / BATCHES)[..., np.newaxis]
+    of_means = _sum(deviations * deviations) / (BATCHES - 1) / BATCHES
+    error = np.sqrt(of_means[0] + of_means[1])
+    first, last = _sum(halves) / half
+    change, mean = last - first, _sum(series) / series.shape[-1]
+    found = change / np.where(mean > 0, mean, NAN)
+    is_told = (np.abs(found) > LEAST) & (np.abs(change) > ERRORS * error)
     return np.where(is_told | np.isnan(found), found, 0.0)[()]
+
+
+def _sum(values: Any) -> Any:
+    """Sum over the last dimension. The arrays are small: the method costs more than the sum."""
+    return np.add.reduce(values, axis=-1)
 
 
 def at_point(changes: ArrayLike, goodputs: ArrayLike) -> float:

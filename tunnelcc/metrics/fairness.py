@@ -67,7 +67,8 @@ def max_min_allocation(
     full = [_ROUNDING * size for size in left]
     links = [[*range(len(left))]] * len(wanted)
     if crosses is not None:
-        links = [[link for link, it in enumerate(row) if it] for row in np.asarray(crosses)]
+        rows = np.asarray(crosses).tolist()
+        links = [[link for link, it in enumerate(row) if it] for row in rows]
     alike = [1] * len(wanted) if counts is None else np.asarray(counts).tolist()
     growing: Counter[int] = Counter()  # flows of each link
     flows: dict[int, list[int]] = {}

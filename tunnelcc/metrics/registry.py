@@ -245,9 +245,11 @@ def _drifts(run: Run) -> Series:
     rates, ends = run["flow_goodput_series"], run["flow_completed_at"][endless]
     begin = max(float(run["warmup"]), float(run["flow_start"][endless].max()))
     measured = _within_time(run, begin, min([*ends[np.isfinite(ends)], float(run["duration"])]))
+    (times,) = measured.nonzero()
+    rates = rates[:, times[0] : times[-1] + 1] if times.size else rates[:, :0]
     for entry in {*entries[endless].tolist()}:  # np.unique() imports masked arrays
-        flows = np.flatnonzero(endless & (entries == entry))
-        of_entry = rates[np.ix_(flows, measured)]
+        (flows,) = (endless & (entries == entry)).nonzero()
+        of_entry = rates[flows]
         if len(flows) > drift.MOST_ALONE:
             of_entry = of_entry.sum(axis=0)
         found[flows] = drift.change(of_entry)
@@ -260,12 +262,17 @@ def _streams(run: Run) -> NDArray[np.bool_]:
     return is_stream
 
 
+def _nothing(run: Run) -> Series:
+    """Return NaN for each flow."""
+    return np.full(len(run["flow_group"]), counts.NAN)
+
+
 def _of_datagrams(name: str) -> Callable[[Run], Series]:
     """Return a function that reads a variable of flows of datagrams; NaN: it is none."""
 
     def read(run: Run) -> Series:
         if name not in run:
-            return np.full(len(run["flow_group"]), counts.NAN)
+            return _nothing(run)
         values: Series = run[name].astype(float)
         return values
 
@@ -276,8 +283,10 @@ def _datagram_share(part: str, whole: str) -> Callable[[Run], Series]:
     """Return a function: of each flow of datagrams, a count divided by another."""
 
     def compute(run: Run) -> Series:
+        shares = _nothing(run)
+        if part not in run:
+            return shares
         parts, wholes = _of_datagrams(part)(run), _of_datagrams(whole)(run)
-        shares: Series = np.full(parts.shape, counts.NAN)
         np.divide(parts, wholes, out=shares, where=wholes > 0)
         return shares
 
@@ -289,6 +298,8 @@ def _losses(run: Run) -> Series:
 
 
 def _late_shares(run: Run) -> Series:
+    if "flow_play_delay" not in run:
+        return _nothing(run)
     played = ~np.isnan(_of_datagrams("flow_play_delay")(run))
     shares: Series = np.where(
         played, _datagram_share("flow_late", "flow_received")(run), counts.NAN
@@ -297,9 +308,11 @@ def _late_shares(run: Run) -> Series:
 
 
 def _opinions(run: Run) -> Series:
+    found, calls = _nothing(run), np.flatnonzero(np.asarray(run["flow_traffic"]) == "call")
+    if not calls.size:
+        return found
     delays, late, lost = _of_datagrams("flow_play_delay")(run), _late_shares(run), _losses(run)
-    found = np.full(len(delays), counts.NAN)
-    for flow in np.flatnonzero(np.asarray(run["flow_traffic"]) == "call"):
+    for flow in calls:
         unplayed = lost[flow] + (1 - lost[flow]) * (0.0 if math.isnan(late[flow]) else late[flow])
         if unplayed == 1:
             found[flow] = 1.0
@@ -313,7 +326,9 @@ def _of_pings(name: str) -> Callable[[Run], float]:
     """Return a function: the largest value of the entries of ``pings``; NaN: there are none."""
 
     def read(run: Run) -> float:
-        values = run[name] if name in run else np.array([])
+        if name not in run:
+            return counts.NAN
+        values = run[name]
         known = values[~np.isnan(values)]
         return float(known.max()) if known.size else counts.NAN
 

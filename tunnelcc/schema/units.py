@@ -12,6 +12,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
+from functools import lru_cache
 
 from tunnelcc.errors import nearest
 
@@ -76,6 +77,7 @@ def parse_rate(value: object) -> float:
     return float(number * scale)
 
 
+@lru_cache(maxsize=1024)
 def format_rate(rate: float) -> str:
     """Write ``rate`` (bit/s) so that parse_rate() returns it."""
     return _format(rate, _WRITTEN_RATES, "bps")
@@ -91,6 +93,7 @@ def parse_time(value: object) -> float:
     return float(number * _lookup(unit, _TIME_UNITS, TIME_EXPECTED))
 
 
+@lru_cache(maxsize=1024)
 def format_time(seconds: float) -> str:
     """Write ``seconds`` so that parse_time() returns them."""
     return _format(seconds, _WRITTEN_TIMES, "s")

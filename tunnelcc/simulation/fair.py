@@ -7,6 +7,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -94,24 +95,26 @@ def rates(run: Parts, demands: Sequence[float]) -> tuple[Series, Series]:
         most = _capacities(run, step, moments)
         if np.isfinite(most).all() and most.any():
             capacities[step] = most
-    of_kind = _allocations(everyone, capacities, moments)
-    experiment, means, series = run.experiment, [], []
-    times = np.concatenate([[0.0], run["time"], [experiment.warmup, experiment.duration]])
-    seconds = np.diff(times[:-2])
-    known: dict[_Demand, tuple[float, Series]] = {}  # flows are often alike
+    lengths = moments[1:] - moments[:-1]
+    sums = {
+        kind: np.concatenate([[0.0], (granted * lengths).cumsum()])
+        for kind, granted in _allocations(everyone, capacities, moments).items()
+    }
+    experiment, time = run.experiment, run["time"]
+    times = np.concatenate([[0.0], time, [experiment.warmup, experiment.duration]])
+    known: dict[_Demand, Series] = {}  # flows are often alike
     for it in flows:
         if it not in known:
-            granted = of_kind[it.steps, it.rate]
-            if np.isfinite(granted).all():
-                sums = np.concatenate([[0.0], np.cumsum(granted * np.diff(moments))])
-                had = np.interp(np.clip(times, it.start, max(it.start, it.end)), moments, sums)
+            of_kind = sums[it.steps, it.rate]
+            if math.isfinite(of_kind[-1]):
+                during = np.minimum(np.maximum(times, it.start), max(it.start, it.end))
+                known[it] = np.interp(during, moments, of_kind)
             else:
-                had = np.full(times.shape, math.nan)
-            mean = (had[-1] - had[-2]) / run.measured_time
-            known[it] = mean, np.diff(had[:-2]) / seconds
-        means.append(known[it][0])
-        series.append(known[it][1])
-    return np.array(means), np.array(series)
+                known[it] = np.full(times.shape, math.nan)
+    had = np.array([known[it] for it in flows])
+    means: Series = (had[:, -1] - had[:, -2]) / run.measured_time
+    until = had[:, : len(time) + 1]
+    return means, (until[:, 1:] - until[:, :-1]) / (times[1 : len(time) + 1] - times[: len(time)])
 
 
 def rate_changes(run: Parts, step: Step) -> Series:
@@ -198,31 +201,31 @@ def _allocations(
         key: number
         for number, key in enumerate(dict.fromkeys((it.steps, it.rate) for it in demands))
     }
-    numbers = np.array([kinds[it.steps, it.rate] for it in demands])
-    starts, ends = (
-        np.array(it) for it in zip(*((it.start, it.end) for it in demands), strict=True)
-    )
-    changes = np.zeros((len(kinds), len(moments)), dtype=int)
-    np.add.at(changes, (numbers, np.searchsorted(moments, starts)), 1)
-    np.add.at(changes, (numbers, np.searchsorted(moments, np.maximum(starts, ends))), -1)
-    active = changes.cumsum(axis=1)[:, :-1]
-    wanted = np.array([rate for _, rate in kinds])
+    places = {moment: place for place, moment in enumerate(moments.tolist())}
+    changes: list[list[tuple[int, int]]] = [[] for _ in places]
+    for it in demands:
+        number = kinds[it.steps, it.rate]
+        changes[places[it.start]].append((number, 1))
+        changes[places[max(it.start, it.end)]].append((number, -1))
+    wanted = [rate for _, rate in kinds]
     crosses = [[step in steps for step in capacities] for steps, _ in kinds]
-    offered = np.array([*capacities.values()]).reshape(len(capacities), len(moments) - 1)
-    granted = np.zeros(active.shape)
-    known: dict[bytes, Series] = {}  # traces repeat their rates
-    for interval, counts in enumerate(active.T):
-        (present,) = counts.nonzero()
-        if not present.size:
+    rooms = [*zip(*(it.tolist() for it in capacities.values()), strict=True)]
+    active, granted = [0] * len(kinds), np.zeros((len(kinds), len(moments) - 1))
+    known: dict[tuple[Any, ...], Series] = {}  # traces repeat their rates
+    for interval in range(len(moments) - 1):
+        for number, change in changes[interval]:
+            active[number] += change
+        present = [number for number, count in enumerate(active) if count]
+        if not present:
             continue
-        room = offered[:, interval]
-        case = counts.tobytes() + room.tobytes()
+        room = rooms[interval] if rooms else ()
+        case = (*active, *room)
         if case not in known:
             known[case] = metrics.max_min_allocation(
                 room,
-                wanted[present],
+                [wanted[number] for number in present],
                 [crosses[number] for number in present],
-                counts[present],
+                [active[number] for number in present],
             )
         granted[present, interval] = known[case]
     return {key: granted[number] for key, number in kinds.items()}

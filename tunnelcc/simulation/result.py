@@ -90,7 +90,10 @@ class Result(Parts):
         return f"<tunnelcc.Result: {self.heading}: {mbit(self.goodput)} Mbit/s>"
 
     def __contains__(self, name: object) -> bool:
-        return name in self.names
+        derived = variables.VARIABLES.get(str(name))
+        if derived is not None:
+            return self._absent.isdisjoint(derived.dims)
+        return name in self.measured and name in core.measurements()
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.names)
@@ -98,10 +101,13 @@ class Result(Parts):
     @cached_property
     def names(self) -> tuple[str, ...]:
         """The names of all variables."""
-        known = core.measurements()
-        absent = {dim for dim in ("packet_tunnel", "cross_traffic", "ping") if not len(self[dim])}
-        derived_ones = (name for name, it in variables.VARIABLES.items() if not absent & {*it.dims})
-        return (*(name for name in self.measured if name in known), *derived_ones)
+        return tuple(name for name in (*self.measured, *variables.VARIABLES) if name in self)
+
+    @cached_property
+    def _absent(self) -> frozenset[str]:
+        """Dimensions that the run does not have."""
+        optional = ("packet_tunnel", "cross_traffic", "ping")
+        return frozenset(dim for dim in optional if not len(self[dim]))
 
     def _array(self, name: str) -> Any:
         return variables.value(self, name) if name in variables.VARIABLES else super()._array(name)

@@ -91,9 +91,16 @@ class Store:
         Raises StoreError.
         """
         self._write(self._file(id_, suffix), data)
-        for other in _SUFFIXES[_SUFFIXES.index(suffix) + 1 :]:
+        place = _SUFFIXES.index(suffix)
+        for other in _SUFFIXES[place + 1 :]:
             with contextlib.suppress(OSError):
                 os.unlink(self._file(id_, other))
+        # A damaged file with more in it would hide this one.
+        for other in filter(os.path.exists, (self._file(id_, it) for it in _SUFFIXES[:place])):
+            if self.row(id_) is not None:
+                break
+            with contextlib.suppress(OSError):
+                os.unlink(other)
 
     def row(self, id_: str) -> Row | None:
         """Return error and metrics of a run; None if the run is absent or damaged."""
@@ -339,18 +346,18 @@ class Store:
 
     def _write(self, name: str | Path, data: bytes) -> None:
         """Write a file completely or not at all. Raises StoreError."""
-        file = Path(name)
-        temporary = file.with_name(f".{file.name}.{os.urandom(4).hex()}.tmp")
+        folder, file = os.path.split(name)
+        temporary = Path(f"{folder or '.'}/.{file}.{os.urandom(4).hex()}.tmp")
         try:
             try:
                 temporary.write_bytes(data)
             except FileNotFoundError:
-                self._make(file.parent)
+                self._make(Path(folder))
                 temporary.write_bytes(data)
-            temporary.replace(file)
+            os.replace(temporary, name)
         except BaseException as error:
             with contextlib.suppress(OSError):
-                temporary.unlink()
+                os.unlink(temporary)
             if isinstance(error, OSError):
                 raise self._cannot_write(error) from error
             raise

@@ -112,6 +112,8 @@ def test_the_command_says_what_it_finds_and_writes_a_scenario(run, tmp_path, mon
     before = len(list((tmp_path / "runs").rglob("*.run")))
     assert run(*command)[1] == out  # all runs are there
     assert len(list((tmp_path / "runs").rglob("*.run"))) == before
+    twice = fits.read_all([tmp_path / "it.json", tmp_path / "." / "it.json"])
+    assert len(twice.streams) == 1
     code, out, err = run("run", "--measured", "it.json")
     assert code == 0, err
     assert "the path is what it.json tells at once" in err

@@ -66,6 +66,9 @@ def test_a_report_of_a_scenario_and_of_its_results(run, tmp_path, monkeypatch):
         "tunnelcc sweep again/scenario.toml --name it"
         in (tmp_path / "again" / "report.html").read_text()
     )
+    code, out, err = run("report", "runs/it", "--seeds", "3", "-o", "again")
+    assert code == 2
+    assert "--seeds = '3': expected no value, because the results have their seeds" in err
     code, out, err = run("report", "nothing.toml")
     assert code == 2
     code, out, err = run("report", "it.toml", "--seeds", "2", "--metric", "goodputt")

@@ -204,6 +204,23 @@ def test_a_damaged_run_is_not_there(filled, damage):
         store.load(ids[0])
 
 
+def test_a_repeated_run_replaces_its_damaged_files(filled, plain_result):
+    directory, ids = filled
+    store = Store(directory)
+    for damaged in (ids[0], ids[1]):
+        file = _file(directory, damaged)
+        file.write_bytes(file.read_bytes()[:100])
+    data = runfile.encode(plain_result.experiment, plain_result, series=False)
+    store.add(ids[0], METRICS, data)
+    store.add(ids[1], FAILED, runfile.encode(plain_result.experiment, tc.RunError("no luck")))
+    assert dict(store.damaged()) == {}
+    assert store.kinds() == {ids[0]: METRICS, ids[1]: FAILED}
+    assert (store.is_done(ids[0]), store.row(ids[1]).error) == (True, "no luck")
+    # A time-out of a repetition with series takes nothing away.
+    store.add(ids[0], FAILED, runfile.encode(plain_result.experiment, tc.RunError("slow")))
+    assert store.is_done(ids[0])
+
+
 @pytest.mark.parametrize(
     "file", ["simulation/fair.py", "metrics/formulas.py", "config/connection.py"]
 )

@@ -71,7 +71,8 @@ def test_parts_make_the_files_of_the_whole(run, scenario):
         code, out, err = run(
             "sweep", scenario, "--store", store, "--jobs", 1, "--part", f"{part}/3"
         )
-        assert (code, err) == (0, "")
+        assert code == 0
+        assert all(" runs/s, " in line for line in err.splitlines())  # progress, if that is slow
         assert out == f"{store / 'loss'}, part {part} of 3: 4 runs (4 run, 0 cached, 0 failed)\n"
     assert _files(store) == _files(scenario.parent / "alone")
     code, out, _ = run("sweep", scenario, "--store", store)
