@@ -7,6 +7,8 @@ and markers also distinguish algorithms in grey.
 
 from __future__ import annotations
 
+import sys
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -136,14 +138,51 @@ def take_literally(figure: Figure) -> None:
             text.set_parse_math(False)
 
 
+def use_fonts_with_letters(figure: Figure) -> str:
+    """Let texts of ``figure`` use fonts of this machine for letters that the style's font lacks.
+
+    Such as those of a title in Chinese. Returns the letters that no font has, in order.
+    """
+    from matplotlib import font_manager
+    from matplotlib.text import Text
+
+    texts = figure.findobj(Text)
+    letters = {it for text in texts for it in text.get_text() if not (it.isascii() or it.isspace())}
+    style = font_manager.get_font(font_manager.findfont(font_manager.FontProperties()))
+    lacking = {it for it in letters if ord(it) not in style.get_charmap()}
+    if not lacking:
+        return ""
+    others, found = {it.name: it.fname for it in font_manager.fontManager.ttflist}, []
+    wrong = {text for text in texts if lacking & {*text.get_text()}}
+    for name in sorted(others, key=lambda name: ("Sans" not in name, name)):
+        if lacking and not name.startswith("Last Resort"):  # it has a box for each letter
+            known = font_manager.get_font(others[name]).get_charmap()
+            if has := {it for it in lacking if ord(it) in known}:
+                found.append(name)
+                lacking -= has
+    for text in wrong:
+        text.set_fontfamily([*text.get_fontfamily(), *found])
+    return "".join(sorted(lacking))
+
+
 def save(figure: Figure, file: Path | str) -> None:
-    """Write the figure without dates, so that equal figures give equal files."""
+    """Write the figure without dates, so that equal figures give equal files.
+
+    Tells on standard error of letters that no font of this machine has.
+    """
     file = Path(file)
     dates = {"png": None, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
     import matplotlib as mpl
 
+    if boxes := use_fonts_with_letters(figure):
+        print(
+            f"{file}: no font here has {boxes[:20]}, which are boxes in the figure. Install one, "
+            "such as Noto Sans CJK for Chinese, Japanese and Korean (package fonts-noto-cjk)",
+            file=sys.stderr,
+        )
     try:
-        with mpl.rc_context(STYLE):
+        with mpl.rc_context(STYLE), warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Glyph .* missing from font")  # told above
             figure.savefig(file, metadata=dates[file.suffix[1:].lower()])
     except OSError as error:
         expected = "a file that can be written"

@@ -7,10 +7,13 @@ import copy
 import itertools
 
 import pytest
+from matplotlib import font_manager
 from matplotlib.colors import to_rgb
+from matplotlib.figure import Figure
 
 import tunnelcc as tc
 from tunnelcc import plots
+from tunnelcc.plots.style import save
 
 
 @pytest.mark.parametrize("suffix", plots.FORMATS)
@@ -175,3 +178,19 @@ def test_a_title_is_never_read_as_mathematics(tmp_path):
     figure = plots.plot_run(result, tmp_path / "run.svg")
     assert title in figure.get_suptitle()
     assert (tmp_path / "run.svg").stat().st_size > 0
+
+
+def test_letters_that_the_font_lacks_are_of_another_font_or_are_told(tmp_path, capsys, recwarn):
+    names = [it for it in font_manager.fontManager.ttflist if not it.name.startswith("Last")]
+    known = {it.name: {*font_manager.get_font(it.fname).get_charmap()} for it in names}
+    style = font_manager.get_font(font_manager.findfont(font_manager.FontProperties()))
+    other = chr(min(set().union(*known.values()) - {*style.get_charmap()} - {*range(0xA0)}))
+    figure = Figure()
+    title = figure.suptitle(f"it is {other}")
+    save(figure, tmp_path / "it.png")
+    assert any(ord(other) in known[name] for name in title.get_fontfamily() if name in known)
+    assert capsys.readouterr().err == ""
+    title.set_text("private \U0010f0ff letters")
+    save(figure, tmp_path / "it.pdf")
+    assert "it.pdf: no font here has \U0010f0ff," in capsys.readouterr().err
+    assert not recwarn.list
