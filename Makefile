@@ -125,6 +125,15 @@ check-report: setup ## Look at the pages of a report in Chromium (needs chromium
 	@$(BIN)/tunnelcc reproduce --all --report runs/report $(REPORT_ARGS)
 	@$(BIN)/python tests/browser/check_report.py runs/report runs/report/screenshots
 
+.PHONY: check-bindings
+check-bindings: programs $(VENV)/ready-dev $(VENV)/ready-ns3-bindings ## Use ns-3's Python bindings with our sockets; the first time, pip compiles cppyy
+	@$(BIN)/python -m pytest -q tests/python/tools/test_ns3_bindings.py
+
+.PHONY: contrib
+contrib: ## Write the sockets as a module for ns-3's source tree to build/contrib/tunnelcc
+	@python3 waf-config/contrib.py build/contrib/tunnelcc
+	@echo "Copy build/contrib/tunnelcc to contrib/ of ns-3's source tree"
+
 .PHONY: check-laboratory
 check-laboratory: docs ## Use the laboratory in Chromium and Firefox (needs both, and npm)
 	@npm install --silent --no-save --no-audit --no-fund --prefix build/browser \

@@ -15,11 +15,6 @@ if(CMAKE_BUILD_TYPE STREQUAL Release AND CMAKE_INTERPROCEDURAL_OPTIMIZATION_RELE
   add_models(${test_models} -O1)
 endif()
 
-# Sockets of ns-3 on the models, which the Python module does not have.
-file(GLOB socket_sources CONFIGURE_DEPENDS "${root}/models/socket/*.cc")
-add_library(tunnelcc-socket OBJECT ${socket_sources})
-target_link_libraries(tunnelcc-socket PRIVATE ${test_models})
-
 # tests/models/ROOM/*.cc: ns-3 TestSuites in one program, each a CTest test of its own. What several
 # of them use is in tests/models/support.
 file(GLOB_RECURSE test_sources CONFIGURE_DEPENDS "${root}/tests/models/*.cc")

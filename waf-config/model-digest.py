@@ -2,8 +2,8 @@
 """Write a header with a digest of the models' source: `model-digest.py HEADER`.
 
 Comments and white space do not count, so that only a change of the code makes runs new. What joins
-the models to Python and to browsers does not count either. The header is written only if it
-changes, because files that include it are compiled again then.
+the models to Python, to programs of ns-3 and to browsers does not count either. The header is
+written only if it changes, because files that include it are compiled again then.
 """
 
 import hashlib
@@ -12,8 +12,8 @@ import sys
 from pathlib import Path
 
 MODELS = Path(__file__).parent.parent / "models"
-# Rooms that join the models to Python and to browsers.
-NOT_MODELS = ("python", "wasm")
+# Rooms that join the models to others.
+NOT_MODELS = ("python", "socket", "wasm")
 # Texts and characters are taken whole: what looks like a comment in them is none.
 TOKEN = re.compile(r"""//[^\n]*|/\*.*?\*/|("(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')""", re.DOTALL)
 

@@ -5,7 +5,7 @@
 such as ``dev``: what that needs besides.
 
 `ns3` is left out: it is installed without its own dependency cppyy, which takes more than a
-minute to compile and serves ns-3's Python bindings only. tunnelcc never imports those.
+minute to compile and serves ns-3's Python bindings only (``ns3-bindings``).
 """
 
 import sys

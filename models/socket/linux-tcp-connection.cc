@@ -43,14 +43,14 @@ Pad(TcpHeader& header, int count)
 {
     for (; count > 0; --count)
     {
-        header.AppendOption(ns3::Create<ns3::TcpOptionNOP>());
+        header.AppendOption(ns3::CreateObject<ns3::TcpOptionNOP>());
     }
 }
 
 void
 AddTimestamps(TcpHeader& header, uint32_t value, uint32_t echo)
 {
-    auto timestamps = ns3::Create<ns3::TcpOptionTS>();
+    auto timestamps = ns3::CreateObject<ns3::TcpOptionTS>();
     timestamps->SetTimestamp(value);
     timestamps->SetEcho(echo);
     header.AppendOption(timestamps);
@@ -202,13 +202,13 @@ LinuxTcpConnection::SendSyn(const Packet& packet)
     header.SetSequenceNumber(m_sent->Initial());
     header.SetAckNumber(isAnswer ? m_peer->SequenceOf(0) : SequenceNumber32(0));
     header.SetWindowSize(static_cast<uint16_t>(std::min(packet.synWindow, UNSCALED_WINDOW)));
-    auto mss = ns3::Create<ns3::TcpOptionMSS>();
+    auto mss = ns3::CreateObject<ns3::TcpOptionMSS>();
     mss->SetMSS(static_cast<uint16_t>(std::min(m_spec.mss + TCP_TIMESTAMPS, UNSCALED_WINDOW)));
     header.AppendOption(mss);
-    header.AppendOption(ns3::Create<ns3::TcpOptionSackPermitted>());
+    header.AppendOption(ns3::CreateObject<ns3::TcpOptionSackPermitted>());
     AddTimestamps(header, packet.tsVal, isAnswer ? packet.tsEcr : 0);
     Pad(header, 1);
-    auto scale = ns3::Create<ns3::TcpOptionWinScale>();
+    auto scale = ns3::CreateObject<ns3::TcpOptionWinScale>();
     scale->SetScale(static_cast<uint8_t>(m_spec.windowScale));
     header.AppendOption(scale);
     m_sink.SendSegment(header, ns3::Create<ns3::Packet>(), 0);
@@ -236,7 +236,7 @@ LinuxTcpConnection::AddBlocks(TcpHeader& header, const Acknowledgement& ack) con
         return;
     }
     Pad(header, 2);
-    auto option = ns3::Create<ns3::TcpOptionSack>();
+    auto option = ns3::CreateObject<ns3::TcpOptionSack>();
     for (uint32_t i = 0; i < ack.sackBlocks; ++i)
     {
         option->AddSackBlock(

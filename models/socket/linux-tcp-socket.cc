@@ -12,6 +12,7 @@
 #include "transport/stream-user.h"
 
 #include "ns3/boolean.h"
+#include "ns3/double.h"
 #include "ns3/enum.h"
 #include "ns3/inet-socket-address.h"
 #include "ns3/inet6-socket-address.h"
@@ -54,8 +55,8 @@ constexpr uint32_t LEAST_MSS = 88; // the least that experiments allow
 
 /// When a client has given up (Linux tcp_syn_linear_timeouts 4, tcp_syn_retries 6): 131 s.
 const ns3::Time CONNECT_TIMEOUT = ns3::MilliSeconds(131'001);
-constexpr uint64_t DATA_RETRIES = 15;         // Linux sysctl tcp_retries2
-const ns3::Time TIME_WAIT = ns3::Seconds(60); // Linux TCP_TIMEWAIT_LEN
+constexpr uint64_t DATA_RETRIES = 15;       // Linux sysctl tcp_retries2
+constexpr double MAX_SEGMENT_LIFETIME = 30; // s; TIME-WAIT is twice it: Linux TCP_TIMEWAIT_LEN
 
 } // namespace
 
@@ -106,6 +107,11 @@ LinuxTcpSocket::GetTypeId()
                           TimeValue(NanoSeconds(defaults.delAckTimeout)),
                           MakeTimeAccessor(&LinuxTcpSocket::m_delAckTimeout),
                           MakeTimeChecker(MilliSeconds(1), Seconds(1)))
+            .AddAttribute("MaxSegLifetime",
+                          "Half the time that a port stays in use after Close(), s (TIME-WAIT).",
+                          DoubleValue(MAX_SEGMENT_LIFETIME),
+                          MakeDoubleAccessor(&LinuxTcpSocket::m_maxSegmentLifetime),
+                          MakeDoubleChecker<double>(0, 3600))
             .AddAttribute("DelAckCount",
                           "Segments per ACK.",
                           UintegerValue(defaults.delAckCount),
@@ -205,6 +211,7 @@ LinuxTcpSocket::LinuxTcpSocket(const LinuxTcpSocket& listener)
       m_delAckCount(listener.m_delAckCount),
       m_minRto(listener.m_minRto),
       m_delAckTimeout(listener.m_delAckTimeout),
+      m_maxSegmentLifetime(listener.m_maxSegmentLifetime),
       m_noDelay(listener.m_noDelay),
       m_useEcn(listener.m_useEcn),
       m_factory(listener.m_factory),
@@ -344,7 +351,7 @@ LinuxTcpSocket::Bind(const ns3::Address& address)
     const auto tcp = Tcp();
     if (!tcp)
     {
-        NS_LOG_ERROR("the node has no Internet stack with TCP");
+        NS_LOG_UNCOND("tunnelcc::LinuxTcpSocket: the node has no Internet stack with TCP");
         return Fail(ERROR_NODEV);
     }
     if (HasEndPoint())
@@ -1130,7 +1137,7 @@ LinuxTcpSocket::AfterSegment(int64_t now)
     if (m_state == State::CONNECTED && m_connection->IsFinished())
     {
         m_state = State::FINISHED;
-        Simulator::Schedule(m_isPassive ? Time() : TIME_WAIT,
+        Simulator::Schedule(m_isPassive ? Time() : 2 * ns3::Seconds(m_maxSegmentLifetime),
                             &LinuxTcpSocket::OnTimeWaitEnd,
                             Ptr<LinuxTcpSocket>(this));
         return;

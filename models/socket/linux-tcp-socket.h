@@ -194,6 +194,7 @@ class [[gnu::visibility("default")]] LinuxTcpSocket final : public ns3::Socket
     uint32_t m_delAckCount{0};
     ns3::Time m_minRto;
     ns3::Time m_delAckTimeout;
+    double m_maxSegmentLifetime{0}; //!< s
     bool m_noDelay{false};
     ns3::TcpSocketState::UseEcn_t m_useEcn{ns3::TcpSocketState::AcceptOnly};
 

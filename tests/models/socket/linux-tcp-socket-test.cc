@@ -11,6 +11,7 @@
 #include "socket/linux-tcp-socket-factory.h"
 
 #include "ns3/config.h"
+#include "ns3/double.h"
 #include "ns3/error-model.h"
 #include "ns3/global-value.h"
 #include "ns3/inet-socket-address.h"
@@ -414,6 +415,13 @@ class ErrorsTest : public SocketTest
         Expect(lonely->Bind(), lonely, Socket::ERROR_NODEV, "no Internet stack");
         Expect(lonely->Connect(hosts.Server()), lonely, Socket::ERROR_NODEV, "no Internet stack");
 
+        // Of a node without a device or an address.
+        ns3::NodeContainer alone(1);
+        ns3::InternetStackHelper().Install(alone);
+        LinuxTcpHelper().Install(alone);
+        auto apart = alone.Get(0)->GetObject<LinuxTcpSocketFactory>()->CreateSocket();
+        Expect(apart->Connect(hosts.Server()), apart, Socket::ERROR_NOROUTETOHOST, "no address");
+
         // Attributes out of range.
         auto refuses = [&](const char* name, const ns3::AttributeValue& value) {
             NS_TEST_EXPECT_MSG_EQ(socket->SetAttributeFailSafe(name, value), false, name);
@@ -422,6 +430,8 @@ class ErrorsTest : public SocketTest
         refuses("SndBufSize", UintegerValue(0));
         refuses("InitialCwnd", UintegerValue(0));
         refuses("DelAckCount", UintegerValue(65));
+        refuses("MinRto", ns3::TimeValue(ns3::Seconds(-1)));
+        refuses("MaxSegLifetime", ns3::DoubleValue(-1));
 
         // Nobody listens, then nobody answers.
         Peer client(1, 1);
@@ -436,6 +446,59 @@ class ErrorsTest : public SocketTest
         NS_TEST_EXPECT_MSG_EQ(client.isRefused, false, "still trying");
         RunUntil(134);
         NS_TEST_EXPECT_MSG_EQ(client.isRefused, true, "given up");
+    }
+};
+
+class ClosedTest : public SocketTest
+{
+  public:
+    ClosedTest()
+        : SocketTest("A socket that was open and is closed refuses calls, and frees its port")
+    {
+    }
+
+  private:
+    void Expect(int result, Ptr<Socket> socket, Socket::SocketErrno why, const char* what)
+    {
+        NS_TEST_EXPECT_MSG_EQ(result, -1, what);
+        NS_TEST_EXPECT_MSG_EQ(socket->GetErrno(), why, what);
+    }
+
+    /// Calls on a socket that is closed, whose connection may still be there.
+    void Use(Hosts& hosts, Ptr<Socket> socket)
+    {
+        const auto nothing = ns3::Create<ns3::Packet>(1);
+        Expect(socket->Send(nothing, 0), socket, Socket::ERROR_NOTCONN, "Send");
+        Expect(socket->Connect(hosts.Server()), socket, Socket::ERROR_BADF, "Connect");
+        Expect(socket->Listen(), socket, Socket::ERROR_INVAL, "Listen");
+        const auto packet = socket->Recv();
+        NS_TEST_EXPECT_MSG_EQ(packet ? packet->GetSize() : 0, 0, "Recv");
+        NS_TEST_EXPECT_MSG_EQ(socket->Close(), 0, "Close again");
+    }
+
+    void DoRun() override
+    {
+        ns3::Config::SetDefault("tunnelcc::LinuxTcpSocket::MaxSegLifetime", ns3::DoubleValue(0.5));
+        Hosts hosts;
+        Peer server(0, 1'000);
+        server.closesAtEnd = false;
+        server.Listen(hosts.Make(1), hosts.Any());
+        Peer client(5'000, 1'000);
+        client.closesAtEnd = false;
+        client.Use(hosts.Make(0));
+        client.Connect(hosts.Server());
+        Simulator::Schedule(ns3::Seconds(1.2), [&] { server.socket->Close(); });
+        RunUntil(1);
+        NS_TEST_EXPECT_MSG_EQ(server.received, 5'000, "open");
+        client.socket->Close();
+        Use(hosts, client.socket);
+        RunUntil(1.5);
+        Use(hosts, client.socket); // in TIME-WAIT
+        NS_TEST_EXPECT_MSG_EQ(hosts.Bound(0), 1, "in use for two lifetimes of a segment");
+        RunUntil(3);
+        Use(hosts, client.socket);
+        NS_TEST_EXPECT_MSG_EQ(hosts.Bound(0), 0, "free");
+        ns3::Config::Reset();
     }
 };
 
@@ -652,6 +715,7 @@ class LinuxTcpSocketTestSuite : public ns3::TestSuite
         AddTestCase(new SlowReaderTest());
         AddTestCase(new PoliteWriterTest());
         AddTestCase(new ErrorsTest());
+        AddTestCase(new ClosedTest());
         AddTestCase(new StockPeerTest());
         AddTestCase(new SmallerMssTest());
         AddTestCase(new EarlyCloseTest());

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Write the models as a module for ns-3's source tree: ``contrib.py FOLDER``.
+
+FOLDER gets the rooms that need ns-3 with all that they include, their tests and an example. It is
+written anew each time.
+"""
+
+import re
+import shutil
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+MODELS = ROOT / "models"
+PARTS = Path(__file__).parent / "contrib"
+#: Rooms that a program of ns-3 uses. What runs experiments of tunnelcc is left out.
+ROOMS = ("interop", "socket")
+EXPERIMENTS = "interop/ns3-experiment.*"
+#: Of the tests, those that include nothing but models.
+TESTS = ("dumbbell-test.cc", "linux-tcp-socket-test.cc")
+INCLUDE = re.compile(r'^#include "([^"]+)"$', re.MULTILINE)
+
+
+def needed(files: Iterable[Path]) -> set[Path]:
+    """Return the files with all of the models that they include, and what defines that."""
+    found: set[Path] = set()
+    waiting = list(files)
+    while waiting:
+        file = waiting.pop()
+        if file in found:
+            continue
+        found.add(file)
+        for name in INCLUDE.findall(file.read_text("utf-8")):
+            for header in (file.parent / name, MODELS / name):
+                if header.is_file():
+                    waiting += [it for it in (header, header.with_suffix(".cc")) if it.is_file()]
+    return found
+
+
+def write(folder: Path) -> None:
+    """Write the module."""
+    shutil.rmtree(folder, ignore_errors=True)
+    left_out = set(MODELS.glob(EXPERIMENTS))
+    roots = {file for room in ROOMS for file in (MODELS / room).glob("*.cc")} - left_out
+    tests = {ROOT / "tests/models/socket" / name for name in TESTS}
+    models = needed(roots | tests) - tests
+    copies = {folder / "models" / it.relative_to(MODELS): it for it in models}
+    copies |= {folder / "test" / it.name: it for it in tests}
+    copies |= {
+        folder / "CMakeLists.txt": PARTS / "CMakeLists.txt",
+        folder / "README.md": PARTS / "README.md",
+        folder / "LICENSE": ROOT / "LICENSE",
+        folder / "examples/CMakeLists.txt": PARTS / "examples.cmake",
+        folder / "examples/wifi-stations.cc": ROOT / "scratch/wifi-stations.cc",
+    }
+    for target, source in copies.items():
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(source, target)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        raise SystemExit(__doc__)
+    write(Path(sys.argv[1]))
