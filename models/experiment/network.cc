@@ -37,14 +37,15 @@ Channel
 Network::ChannelFrom(uint32_t route, End sender, int64_t extraDelay)
 {
     const std::vector<RouteStepSpec>& steps = m_spec.routes.at(route).sent[sender];
-    const uint32_t host = m_spec.routes.at(route).hosts[sender];
     MtuSource* source = nullptr;
     if (const LinkMtuSpec* mtu = MtuOn(route, sender))
     {
         source = &m_mtuSources.emplace_back(mtu->ipHeader);
     }
-    Channel channel(DirectionOf(steps.back()), SpecOf(steps.back()).delay + extraDelay);
-    channel = Gated(steps, steps.size() - 1, Captured(steps.back(), channel), source, host);
+    const PerEnd<uint32_t>& ends = m_spec.routes.at(route).hosts;
+    const FlowHosts hosts{ends[sender], ends[Other(sender)]};
+    Channel channel(DirectionOf(steps.back()), SpecOf(steps.back()).delay + extraDelay, hosts);
+    channel = Gated(steps, steps.size() - 1, Captured(steps.back(), channel), source, hosts.source);
     // From the receiver to the sender, as each router knows the next one.
     for (size_t left = steps.size() - 1; left > 0; --left)
     {
@@ -53,9 +54,9 @@ Network::ChannelFrom(uint32_t route, End sender, int64_t extraDelay)
         const RouteStepSpec& step = steps[left - 1];
         channel = Gated(steps,
                         left - 1,
-                        Captured(step, Channel(DirectionOf(step), SpecOf(step).delay)),
+                        Captured(step, Channel(DirectionOf(step), SpecOf(step).delay, hosts)),
                         source,
-                        host);
+                        hosts.source);
         if (left == 1)
         {
             channel = Channel(m_entries.emplace_back(channel, hop));

@@ -10,6 +10,7 @@
 #include "policer.h"
 #include "rate-schedule.h"
 #include "spec/path-spec.h"
+#include "steps.h"
 
 #include <cstdint>
 #include <optional>
@@ -65,6 +66,7 @@ class Bottleneck
         return m_packetsIn;
     }
 
+    /// Packets lost at random, or in flight at a hand-over.
     PacketCount RandomLosses() const
     {
         return m_randomLosses;
@@ -101,11 +103,16 @@ class Bottleneck
     Bottleneck(const LinkSpec& spec, const RandomStream& lossStream)
         : m_rate(spec),
           m_framing(spec.framing),
-          m_passesAll(!spec.policer && spec.loss == 0 && !spec.gilbertElliott),
+          m_handoverLoses(spec.handover == Handover::LOST && !spec.delaySteps.empty()),
+          m_passesAll(!spec.policer && spec.loss == 0 && spec.lossSteps.empty() &&
+                      !spec.gilbertElliott && !m_handoverLoses),
           m_lossBefore(spec.lossPosition == LinkPosition::BEFORE),
           m_policesBefore(spec.policer && spec.policer->position == LinkPosition::BEFORE),
           m_policesAfter(spec.policer && spec.policer->position == LinkPosition::AFTER),
-          m_loss(spec, lossStream)
+          m_loss(spec, lossStream),
+          m_lossSteps(spec.lossSteps),
+          m_delay(spec.delay),
+          m_delaySteps(spec.delaySteps)
     {
         if (spec.policer)
         {
@@ -123,14 +130,15 @@ class Bottleneck
     bool Admit(int64_t now, uint32_t bytes)
     {
         return m_passesAll || (!(m_policesBefore && !Police(now, bytes, m_isMeasuring)) &&
-                               !(m_lossBefore && Lose(m_isMeasuring)));
+                               !(m_lossBefore && Lose(now, m_isMeasuring)));
     }
 
     /// Whether a packet that leaves the link at `departure` survives loss and policing behind it.
     bool Release(int64_t departure, uint32_t bytes, bool isMeasured)
     {
         return m_passesAll || (!(m_policesAfter && !Police(departure, bytes, isMeasured)) &&
-                               !(!m_lossBefore && Lose(isMeasured)));
+                               !(!m_lossBefore && Lose(departure, isMeasured)) &&
+                               !(m_handoverLoses && LoseAtHandover(departure, isMeasured)));
     }
 
     RateSchedule m_rate;
@@ -139,9 +147,29 @@ class Bottleneck
     Histogram m_queueDelay;
 
   private:
-    bool Lose(bool isMeasured)
+    bool Lose(int64_t now, bool isMeasured)
     {
+        if (const LossStep* step = m_lossSteps.Reach(now)) [[unlikely]]
+        {
+            m_loss.SetProbability(step->loss);
+        }
         bool isLost = m_loss.PickNext();
+        if (isLost)
+        {
+            m_randomLosses.Add(isMeasured);
+        }
+        return isLost;
+    }
+
+    /// Whether the delay changes while a packet is in flight.
+    bool LoseAtHandover(int64_t departure, bool isMeasured)
+    {
+        if (const DelayStep* step = m_delaySteps.Reach(departure))
+        {
+            m_delay = step->delay;
+        }
+        const DelayStep* next = m_delaySteps.Next();
+        const bool isLost = next && next->time < departure + m_delay;
         if (isLost)
         {
             m_randomLosses.Add(isMeasured);
@@ -159,7 +187,8 @@ class Bottleneck
         return passes;
     }
 
-    bool m_passesAll; //!< neither random loss nor a policer
+    bool m_handoverLoses;
+    bool m_passesAll; //!< no loss and no policer
     bool m_lossBefore;
     bool m_policesBefore;
     bool m_policesAfter;
@@ -169,6 +198,9 @@ class Bottleneck
     PacketCount m_randomLosses;
     PacketCount m_policerDrops;
     std::optional<MtuCounts> m_mtu;
+    Steps<LossStep> m_lossSteps;
+    int64_t m_delay; //!< of the packet that left last, ns; counted if m_handoverLoses
+    Steps<DelayStep> m_delaySteps;
 };
 
 } // namespace tunnelcc

@@ -12,10 +12,9 @@ FqCodelQueueDisc::FqCodelQueueDisc(const LinkSpec& link,
                                    RandomStream stream)
     : CodelControl(link, spec, store),
       m_quantum(spec.quantum),
+      m_hash(stream),
       m_queues(spec.queues)
 {
-    constexpr double RANGE = 1ULL << 53;
-    m_perturbation = static_cast<uint64_t>(stream.RandU01() * RANGE);
 }
 
 void
@@ -35,12 +34,7 @@ FqCodelQueueDisc::Turns::Pop()
 uint32_t
 FqCodelQueueDisc::QueueOf(uint32_t flow) const
 {
-    // SplitMix64 (Steele, Lea and Flood, OOPSLA 2014), whose state is the perturbation.
-    uint64_t hash = m_perturbation + (uint64_t{flow} + 1) * 0x9e3779b97f4a7c15ULL;
-    hash = (hash ^ hash >> 30) * 0xbf58476d1ce4e5b9ULL;
-    hash = (hash ^ hash >> 27) * 0x94d049bb133111ebULL;
-    hash ^= hash >> 31;
-    return static_cast<uint32_t>(hash % m_queues.size());
+    return static_cast<uint32_t>(m_hash(flow) % m_queues.size());
 }
 
 bool

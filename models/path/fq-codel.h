@@ -5,6 +5,7 @@
 #define TUNNELCC_FQ_CODEL_H
 
 #include "codel.h"
+#include "flow-hash.h"
 
 #include <cstdint>
 #include <vector>
@@ -57,8 +58,8 @@ class FqCodelQueueDisc final : public CodelControl
 
     bool DropFromLongest(const QueuedPacket* newest);
 
-    uint32_t m_quantum;      //!< bytes
-    uint64_t m_perturbation; //!< of the hash
+    uint32_t m_quantum; //!< bytes
+    FlowHash m_hash;
     std::vector<FlowQueue> m_queues;
     Turns m_new;
     Turns m_old;

@@ -28,8 +28,15 @@ class Link final : public Bottleneck
         : Bottleneck(spec, lossStream),
           m_bufferBytes(spec.bufferBytes ? spec.bufferBytes : UINT64_MAX),
           m_bufferPackets(spec.bufferPackets ? spec.bufferPackets : UINT64_MAX),
-          m_ecnThreshold(EcnThreshold(spec.queue))
+          m_ecnThreshold(EcnThreshold(spec.queue)),
+          m_buffer{0, spec.bufferBytes, spec.bufferPackets},
+          m_bufferSteps(spec.bufferSteps)
     {
+        for (const BufferStep& step : spec.bufferSteps)
+        {
+            m_bufferBytes = std::min(m_bufferBytes, step.bytes ? step.bytes : UINT64_MAX);
+            m_bufferPackets = std::min(m_bufferPackets, step.packets ? step.packets : UINT64_MAX);
+        }
     }
 
     /**
@@ -154,7 +161,8 @@ class Link final : public Bottleneck
         int64_t start = std::max(now, m_freeAt);
         if (start > now)
         {
-            if (m_waitingBytes + bytes > m_bufferBytes || m_waiting.Size() >= m_bufferPackets)
+            if ((m_waitingBytes + bytes > m_bufferBytes || m_waiting.Size() >= m_bufferPackets) &&
+                !HasRoom(now, bytes))
             {
                 m_drops.Add(m_isMeasuring);
                 return DROPPED;
@@ -176,9 +184,21 @@ class Link final : public Bottleneck
         return m_freeAt;
     }
 
-    uint64_t m_bufferBytes;
-    uint64_t m_bufferPackets;
-    uint64_t m_ecnThreshold; //!< bytes
+    /// Whether the buffer of this time has room for a packet. Called where the least of all times
+    /// has none.
+    bool HasRoom(int64_t now, uint32_t bytes)
+    {
+        if (const BufferStep* step = m_bufferSteps.Reach(now))
+        {
+            m_buffer = *step;
+        }
+        return (!m_buffer.bytes || m_waitingBytes + bytes <= m_buffer.bytes) &&
+               (!m_buffer.packets || m_waiting.Size() < m_buffer.packets);
+    }
+
+    uint64_t m_bufferBytes;   //!< at least, at any time
+    uint64_t m_bufferPackets; //!< at least, at any time
+    uint64_t m_ecnThreshold;  //!< bytes
 
     int64_t m_freeAt{0}; //!< when the last accepted packet leaves, ns
     Fifo<Waiting> m_waiting;
@@ -190,6 +210,8 @@ class Link final : public Bottleneck
     PacketCount m_drops;
     PacketCount m_marks;
     uint64_t m_maxWaitingBytes{0};
+    BufferStep m_buffer; //!< that was reached last
+    Steps<BufferStep> m_bufferSteps;
 };
 
 } // namespace tunnelcc

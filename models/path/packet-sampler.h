@@ -27,7 +27,7 @@ namespace tunnelcc
 class PacketSampler
 {
   public:
-    /// \param probability of picking a packet, in [0, 1)
+    /// \param probability of picking a packet, in [0, 1]
     /// \param stream its random numbers
     /// \param isPeriodic whether to pick one packet in every 1/probability
     PacketSampler(double probability, const RandomStream& stream, bool isPeriodic = false)
@@ -48,6 +48,15 @@ class PacketSampler
         {
             m_bursts.emplace(*spec.gilbertElliott, stream);
         }
+        Draw();
+    }
+
+    /// From the next packet on, pick with another probability. Not for bursts.
+    void SetProbability(double probability)
+    {
+        m_probability = probability;
+        m_drawn = 0;
+        m_last = 0;
         Draw();
     }
 

@@ -67,7 +67,7 @@ class PathDirection
         {
             m_queuedLink = std::make_unique<QueuedLink>(spec, streams.loss, streams.queue);
         }
-        if (spec.reorder > 0 || spec.jitter > 0)
+        if (spec.reorder > 0 || spec.jitter > 0 || !spec.delaySteps.empty())
         {
             m_variation = MakeVariation(spec, streams);
         }
@@ -91,9 +91,14 @@ class PathDirection
         return m_queuedLink.get();
     }
 
-    /// The part behind the link with a delay of `delay` ns. It is made at the first call.
+    /// The part behind the link with a delay of `delay` ns at the start. It is made at the first
+    /// call.
     Propagation& PropagationOf(int64_t delay)
     {
+        if (m_variation && m_variation->shift)
+        {
+            delay -= m_variation->shift->Below();
+        }
         for (auto& propagation : m_propagations)
         {
             if (propagation->Delay() == delay)
@@ -115,15 +120,16 @@ class PathDirection
     }
 
     /// The port of one more sender into the queue discipline; null if the link has none. Behind the
-    /// link, its packets take `delay` ns.
-    PacketDevice* NewPort(int64_t delay)
+    /// link, its packets take `delay` ns. \param hosts from which and to which they go
+    PacketDevice* NewPort(int64_t delay, const FlowHosts& hosts)
     {
         if (!m_queuedLink)
         {
             return nullptr;
         }
         auto flow = static_cast<uint32_t>(m_ports.size());
-        m_ports.push_back(std::make_unique<QueuedPort>(*m_queuedLink, PropagationOf(delay), flow));
+        m_ports.push_back(
+            std::make_unique<QueuedPort>(*m_queuedLink, PropagationOf(delay), flow, hosts));
         return m_ports.back().get();
     }
 
@@ -140,10 +146,15 @@ class PathDirection
         if (spec.jitter > 0)
         {
             variation->jitter.emplace(spec, streams.jitter);
-            if (spec.jitterReorders)
-            {
-                variation->shuffled.emplace();
-            }
+            variation->jitterReorders = spec.jitterReorders;
+        }
+        if (!spec.delaySteps.empty())
+        {
+            variation->shift.emplace(spec);
+        }
+        if (variation->jitterReorders || (variation->shift && !variation->shift->KeepsOrder()))
+        {
+            variation->shuffled.emplace();
         }
         return variation;
     }
@@ -172,8 +183,9 @@ class PathDirection
 class Channel
 {
   public:
-    Channel(PathDirection& direction, int64_t delay)
-        : m_device(direction.NewPort(delay)),
+    /// \param hosts of the sender and of the receiver
+    Channel(PathDirection& direction, int64_t delay, const FlowHosts& hosts = {})
+        : m_device(direction.NewPort(delay, hosts)),
           m_link(direction.GetLink()),
           m_propagation(&direction.PropagationOf(delay))
     {

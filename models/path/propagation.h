@@ -5,6 +5,7 @@
 #define TUNNELCC_PROPAGATION_H
 
 #include "delay-line.h"
+#include "delay-shift.h"
 #include "jitter.h"
 #include "packet-sampler.h"
 #include "reordering-line.h"
@@ -15,13 +16,15 @@
 namespace tunnelcc
 {
 
-/// Differences in the delay of packets of one direction: jitter, and packets that come late.
+/// Differences in the delay of packets of one direction: steps, jitter, and packets that come late.
 struct DelayVariation
 {
     std::optional<PacketSampler> late; //!< picks the packets that come late
     int64_t lateness{0};               //!< their extra delay, ns
+    std::optional<DelayShift> shift;
     std::optional<Jitter> jitter;
-    std::optional<ReorderingLine> shuffled; //!< if jitter lets packets overtake each other
+    bool jitterReorders{false};             //!< jitter lets packets overtake each other
+    std::optional<ReorderingLine> shuffled; //!< if jitter or shift does
 };
 
 /// The way from a link to one destination: jitter, then a constant delay.
@@ -85,19 +88,25 @@ class Propagation
                                       bool isCe)
     {
         packet.isCe |= isCe;
-        bool isLate = m_variation->late && m_variation->late->PickNext();
-        if (m_variation->shuffled)
+        DelayVariation& varied = *m_variation;
+        bool isLate = varied.late && varied.late->PickNext();
+        const int64_t extra = varied.shift ? varied.shift->Extra(departure) : 0;
+        if (varied.jitter)
         {
-            int64_t delay = Delay() + (isLate ? m_variation->lateness : 0);
-            int64_t arrival = departure + delay + m_variation->jitter->Draw();
-            m_variation->shuffled->Push(arrival, packet, extras);
+            departure = varied.jitterReorders ? departure + varied.jitter->Draw()
+                                              : varied.jitter->InOrder(departure);
+        }
+        if (varied.shift)
+        {
+            departure = varied.shift->InOrder(departure + extra);
+        }
+        if (varied.shuffled)
+        {
+            int64_t delay = Delay() + (isLate ? varied.lateness : 0);
+            varied.shuffled->Push(departure + delay, packet, extras);
             return;
         }
         DelayLine& line = isLate ? *m_tardy : m_punctual;
-        if (m_variation->jitter)
-        {
-            departure = m_variation->jitter->InOrder(departure);
-        }
         line.Push(departure, packet, extras);
     }
 

@@ -3,6 +3,7 @@
  */
 #include "queue-disc.h"
 
+#include "cake.h"
 #include "codel.h"
 #include "dual-pi2.h"
 #include "fq-codel.h"
@@ -52,6 +53,11 @@ struct Maker
     std::unique_ptr<QueueDisc> operator()(const RedSpec& spec) const
     {
         return std::make_unique<RedQueueDisc>(link, spec, store, stream);
+    }
+
+    std::unique_ptr<QueueDisc> operator()(const CakeSpec& spec) const
+    {
+        return std::make_unique<CakeQueueDisc>(link, spec, store, stream);
     }
 };
 

@@ -5,6 +5,7 @@
 #define TUNNELCC_QUEUE_DISC_H
 
 #include "event/random-stream.h"
+#include "flow-hash.h"
 #include "link-watcher.h"
 #include "packet-count.h"
 #include "packet.h"
@@ -82,10 +83,25 @@ class PacketQueue
         m_bytes += packet->bytes;
     }
 
-    /// The first packet; null if the queue is empty.
+    /// The first packet, whose member `behind` is the next; null if the queue is empty.
     const QueuedPacket* Front() const
     {
         return m_head;
+    }
+
+    QueuedPacket* Front()
+    {
+        return m_head;
+    }
+
+    /// Take the packet behind `before`.
+    QueuedPacket* PopBehind(QueuedPacket* before)
+    {
+        QueuedPacket* packet = before->behind;
+        before->behind = packet->behind;
+        m_tail = packet == m_tail ? before : m_tail;
+        m_bytes -= packet->bytes;
+        return packet;
     }
 
     /// Take the first packet; null if the queue is empty.
@@ -122,10 +138,9 @@ class QueueDisc
     /// \param store takes back dropped packets
     QueueDisc(const LinkSpec& spec, bool marksEct, PacketStore& store)
         : m_store(store),
-          m_limitBytes(spec.bufferBytes ? spec.bufferBytes : UINT64_MAX),
-          m_limitPackets(spec.bufferPackets ? spec.bufferPackets : UINT64_MAX),
           m_marksEct(marksEct)
     {
+        SetLimits(spec.bufferBytes, spec.bufferPackets);
     }
 
     virtual ~QueueDisc() = default;
@@ -142,6 +157,25 @@ class QueueDisc
 
     /// The link is free at `now` ns. \returns the packet to send; null if none waits
     virtual QueuedPacket* Dequeue(int64_t now) = 0;
+
+    /// Announce packets of a flow. \param flow its number, one more than that of the last call
+    virtual void AddFlow(uint32_t /* flow */, const FlowHosts& /* hosts */)
+    {
+    }
+
+    /// The link must not ask for a packet before this time, ns, if it has just sent one.
+    int64_t NotBefore() const
+    {
+        return m_notBefore;
+    }
+
+    /// Change the limits. What waits beyond them stays, unless the discipline drops packets that
+    /// wait; what arrives is dropped.
+    void SetLimits(uint64_t bytes, uint64_t packets)
+    {
+        m_limitBytes = bytes ? bytes : UINT64_MAX;
+        m_limitPackets = packets ? packets : UINT64_MAX;
+    }
 
     uint64_t WaitingBytes() const
     {
@@ -215,13 +249,18 @@ class QueueDisc
 
     QueuedPacket* Pop(PacketQueue& queue)
     {
-        QueuedPacket* packet = queue.Pop();
-        if (packet)
-        {
-            m_bytes -= packet->bytes;
-            --m_packets;
-        }
-        return packet;
+        return Count(queue.Pop());
+    }
+
+    /// Take the packet behind `before`.
+    QueuedPacket* PopBehind(PacketQueue& queue, QueuedPacket* before)
+    {
+        return Count(queue.PopBehind(before));
+    }
+
+    void Hold(int64_t notBefore)
+    {
+        m_notBefore = notBefore;
     }
 
     void Drop(QueuedPacket* packet)
@@ -257,6 +296,17 @@ class QueueDisc
     }
 
   private:
+    /// A packet, or none, waits no more.
+    QueuedPacket* Count(QueuedPacket* packet)
+    {
+        if (packet)
+        {
+            m_bytes -= packet->bytes;
+            --m_packets;
+        }
+        return packet;
+    }
+
     /// Not inline, as QueuedLink's.
     [[gnu::noinline]] void TellWatcher(int64_t packet, void (LinkWatcher::*what)(int64_t))
     {
@@ -274,6 +324,7 @@ class QueueDisc
     PacketCount m_drops;
     PacketCount m_marks;
     uint32_t m_largest{0};
+    int64_t m_notBefore{0};
 };
 
 /**

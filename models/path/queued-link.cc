@@ -25,6 +25,10 @@ QueuedLink::Enqueue(int64_t now,
         return;
     }
     ServeUntil(now);
+    if (const BufferStep* step = m_bufferSteps.Reach(now)) [[unlikely]]
+    {
+        m_disc->SetLimits(step->bytes, step->packets);
+    }
     QueuedPacket* queued = m_store.Take();
     queued->packet = packet;
     if (packet.HasExtras())
@@ -65,9 +69,9 @@ QueuedLink::ServedBytes(int64_t now)
 void
 QueuedLink::ServeUntil(int64_t now)
 {
-    while (!m_isIdle && m_freeAt <= now)
+    while (!m_isIdle && m_nextAt <= now)
     {
-        m_isIdle = !ServeNext(m_freeAt);
+        m_isIdle = !ServeNext(m_nextAt);
     }
 }
 
@@ -84,6 +88,7 @@ QueuedLink::ServeNext(int64_t start)
     m_servedLast = packet->bytes;
     m_servedBytes += packet->bytes;
     m_freeAt = m_rate.Serve(start, packet->bytes);
+    m_nextAt = std::max(m_freeAt, m_disc->NotBefore());
     if (m_isMeasuring)
     {
         m_queueDelay.Record(start - packet->arrival);
@@ -113,7 +118,7 @@ QueuedLink::Arm()
     if (!m_isArmed)
     {
         m_isArmed = true;
-        m_loop.Insert(m_freeAt + m_leastDelay, m_rank, this);
+        m_loop.Insert(m_nextAt + m_leastDelay, m_rank, this);
     }
 }
 

@@ -37,7 +37,8 @@ class QueuedLink final : public Bottleneck, private EventSource
                const RandomStream& lossStream,
                const RandomStream& queueStream)
         : Bottleneck(spec, lossStream),
-          m_disc(MakeQueueDisc(spec, m_store, queueStream))
+          m_disc(MakeQueueDisc(spec, m_store, queueStream)),
+          m_bufferSteps(spec.bufferSteps)
     {
     }
 
@@ -48,10 +49,12 @@ class QueuedLink final : public Bottleneck, private EventSource
         m_disc->SetWatcher(watcher);
     }
 
-    /// Announce that packets will leave by `exit`.
-    void AddExit(const Propagation& exit)
+    /// Announce packets of one sender. \param exit by which they leave \param flow, hosts as for
+    /// QueueDisc::AddFlow()
+    void AddFlow(const Propagation& exit, uint32_t flow, const FlowHosts& hosts)
     {
         m_leastDelay = std::min(m_leastDelay, exit.Delay());
+        m_disc->AddFlow(flow, hosts);
     }
 
     /**
@@ -105,12 +108,14 @@ class QueuedLink final : public Bottleneck, private EventSource
 
     PacketStore m_store;
     std::unique_ptr<QueueDisc> m_disc;
+    Steps<BufferStep> m_bufferSteps;
     LinkWatcher* m_watcher{nullptr};
     int64_t m_leastDelay{std::numeric_limits<int64_t>::max()}; //!< the least delay of all exits, ns
     bool m_isArmed{false};                                     //!< an event is pending
     bool m_isIdle{true};                                       //!< the link found nothing to send
     int64_t m_serviceStart{0}; //!< time at which the service of the latest packet began, ns
     int64_t m_freeAt{0};       //!< time at which it has left, ns
+    int64_t m_nextAt{0};       //!< time at which the link may ask for the next one, ns
     uint32_t m_servedLast{0};  //!< its size, bytes
     uint64_t m_servedBytes{0}; //!< bytes of all packets whose service has begun
 };
@@ -121,12 +126,13 @@ class QueuedPort final : public PacketDevice
   public:
     /// \param exit the way of the packets behind the link
     /// \param flow number of the sender, for disciplines with a queue for each flow
-    QueuedPort(QueuedLink& link, Propagation& exit, uint32_t flow)
+    /// \param hosts from which and to which it sends
+    QueuedPort(QueuedLink& link, Propagation& exit, uint32_t flow, const FlowHosts& hosts)
         : m_link(link),
           m_exit(exit),
           m_flow(flow)
     {
-        link.AddExit(exit);
+        link.AddFlow(exit, flow, hosts);
     }
 
     void Send(int64_t now,

@@ -491,7 +491,7 @@ struct LinkResult
             Measure("link_packets", &T::packets, "1", "packets offered"),
             Measure("link_bytes_sent", &T::bytesSent, "byte", "bytes sent, framing included"),
             Measure("link_queue_drops", &T::queueDrops, "1", "packets that the queue dropped"),
-            Measure("link_random_losses", &T::randomLosses, "1", "packets lost at random"),
+            Measure("link_random_losses", &T::randomLosses, "1", "packets lost at random, or in flight at a hand-over"),
             Measure("link_marks",
                     &T::marks,
                     "1",

@@ -31,6 +31,46 @@ struct RateStep
     TUNNELCC_FIELDS(time, rate)
 };
 
+/// A step of a link's propagation delay.
+struct DelayStep
+{
+    int64_t time{0};
+    int64_t delay{0}; //!< of packets that leave the link from then on
+
+    TUNNELCC_FIELDS(time, delay)
+};
+
+/// A step of a link's loss.
+struct LossStep
+{
+    int64_t time{0};
+    double loss{0}; //!< as LinkSpec::loss, from then on
+
+    TUNNELCC_FIELDS(time, loss)
+};
+
+/// A step of the most that waits in front of a link.
+struct BufferStep
+{
+    int64_t time{0};
+    uint64_t bytes{0};   //!< as LinkSpec::bufferBytes, from then on
+    uint64_t packets{0}; //!< as LinkSpec::bufferPackets, from then on
+
+    TUNNELCC_FIELDS(time, bytes, packets)
+};
+
+/// What becomes of packets in flight when a step changes the delay.
+enum class Handover
+{
+    OVERTAKE, //!< they keep their delay; later ones with a shorter delay overtake them
+    IN_ORDER, //!< they keep their delay; later ones wait for them
+    LOST
+};
+
+template <>
+inline constexpr auto ENUM_NAMES<Handover> =
+    std::to_array<std::string_view>({"overtake", "in-order", "lost"});
+
 /// First in, first out; drops what finds the queue full.
 struct DropTailSpec
 {
@@ -109,7 +149,83 @@ struct RedSpec
     TUNNELCC_FIELDS(minThreshold, maxThreshold, maxProbability, weight, gentle, meanPacketTime, ecn)
 };
 
-using QueueSpec = std::variant<DropTailSpec, CodelSpec, FqCodelSpec, PieSpec, DualPi2Spec, RedSpec>;
+/// Between whom CAKE divides the link.
+enum class CakeIsolation
+{
+    FLOWBLIND,     //!< nobody: one queue
+    SRCHOST,       //!< hosts that send
+    DSTHOST,       //!< hosts that receive
+    HOSTS,         //!< pairs of hosts
+    FLOWS,         //!< flows
+    DUAL_SRCHOST,  //!< hosts that send, then their flows
+    DUAL_DSTHOST,  //!< hosts that receive, then their flows
+    TRIPLE_ISOLATE //!< hosts that send and hosts that receive, then their flows
+};
+
+template <>
+inline constexpr auto ENUM_NAMES<CakeIsolation> =
+    std::to_array<std::string_view>({"flowblind",
+                                     "srchost",
+                                     "dsthost",
+                                     "hosts",
+                                     "flows",
+                                     "dual-srchost",
+                                     "dual-dsthost",
+                                     "triple-isolate"});
+
+/// Which ACKs CAKE drops where a later one says the same.
+enum class AckFilter
+{
+    NONE,
+    NORMAL,    //!< all but one
+    AGGRESSIVE //!< all
+};
+
+template <>
+inline constexpr auto ENUM_NAMES<AckFilter> =
+    std::to_array<std::string_view>({"none", "normal", "aggressive"});
+
+/// How a link divides packets, whose bytes CAKE's shaper counts.
+enum class CellFraming
+{
+    NONE,
+    ATM, //!< cells of 53 bytes with 48 of a packet
+    PTM  //!< a byte more for each 64
+};
+
+template <>
+inline constexpr auto ENUM_NAMES<CellFraming> =
+    std::to_array<std::string_view>({"none", "atm", "ptm"});
+
+/// CAKE (Høiland-Jørgensen, Täht and Morton 2018; Linux sch_cake).
+struct CakeSpec
+{
+    static constexpr const char* KIND = "cake";
+    double bandwidth{0}; //!< of the shaper, bit/s; 0: there is none
+    int64_t target{0};   //!< waiting time to aim at, at least
+    int64_t interval{0}; //!< for how long it may be exceeded, at least
+    CakeIsolation isolation{};
+    AckFilter ackFilter{};
+    bool ingress{false};   //!< dropped packets count in the shaper, too
+    int32_t overhead{0};   //!< bytes that the shaper adds to an IP packet
+    uint32_t leastSize{0}; //!< bytes, at least, that a packet then counts
+    CellFraming cells{};
+    uint32_t mtu{0}; //!< IP bytes of the largest packet
+
+    TUNNELCC_FIELDS(bandwidth,
+                    target,
+                    interval,
+                    isolation,
+                    ackFilter,
+                    ingress,
+                    overhead,
+                    leastSize,
+                    cells,
+                    mtu)
+};
+
+using QueueSpec =
+    std::variant<DropTailSpec, CodelSpec, FqCodelSpec, PieSpec, DualPi2Spec, RedSpec, CakeSpec>;
 
 /// How independent loss chooses packets.
 enum class LossPattern
@@ -159,12 +275,14 @@ enum class JitterDistribution
 {
     UNIFORM,
     EXPONENTIAL,
-    HALF_NORMAL
+    HALF_NORMAL,
+    NORMAL, //!< its draws below 0 count as 0
+    LOGNORMAL
 };
 
 template <>
-inline constexpr auto ENUM_NAMES<JitterDistribution> =
-    std::to_array<std::string_view>({"uniform", "exponential", "half-normal"});
+inline constexpr auto ENUM_NAMES<JitterDistribution> = std::to_array<std::string_view>(
+    {"uniform", "exponential", "half-normal", "normal", "lognormal"});
 
 /// What a router does with a packet that is larger than the link's MTU and may not be fragmented.
 enum class TooBig
@@ -214,16 +332,20 @@ struct LinkMtuSpec
 /// One direction of a link.
 struct LinkSpec
 {
-    int64_t delay{0};                //!< propagation delay
+    int64_t delay{0};                  //!< propagation delay
+    std::vector<DelayStep> delaySteps; //!< in order of time
+    Handover handover{};
     double rate{0};                  //!< bit/s; 0 without steps: unlimited, no queue
     std::vector<RateStep> rateSteps; //!< in order of time; none if unlimited
     int64_t ratePeriod{0}; //!< the steps repeat after this time, which is that of the last step; 0:
                            //!< they do not repeat
     double reorder{0};     //!< probability that a packet is late, independent of others
-    int64_t reorderDelay{0};   //!< delay of such a packet
-    uint64_t bufferBytes{0};   //!< most bytes waiting; 0: not limited in bytes
-    uint64_t bufferPackets{0}; //!< most packets waiting; 0: not limited in packets
-    double loss{0};            //!< probability that a packet is lost, independent of others
+    int64_t reorderDelay{0};             //!< delay of such a packet
+    uint64_t bufferBytes{0};             //!< most bytes waiting; 0: not limited in bytes
+    uint64_t bufferPackets{0};           //!< most packets waiting; 0: not limited in packets
+    std::vector<BufferStep> bufferSteps; //!< in order of time
+    double loss{0};                  //!< probability that a packet is lost, independent of others
+    std::vector<LossStep> lossSteps; //!< in order of time
     LossPattern lossPattern{};
     LinkPosition lossPosition{};
     std::optional<GilbertElliottSpec> gilbertElliott; //!< in place of independent loss
@@ -232,10 +354,13 @@ struct LinkSpec
     std::optional<PolicerSpec> policer;
     int64_t jitter{0}; //!< mean of a delay that varies from packet to packet, on top of `delay`
     JitterDistribution jitterDistribution{};
+    int64_t jitterDeviation{0}; //!< standard deviation of that delay, if NORMAL or LOGNORMAL
     bool jitterReorders{false}; //!< packets may overtake each other
     LinkMtuSpec mtu;
 
     TUNNELCC_FIELDS(delay,
+                    delaySteps,
+                    handover,
                     rate,
                     rateSteps,
                     ratePeriod,
@@ -243,7 +368,9 @@ struct LinkSpec
                     reorderDelay,
                     bufferBytes,
                     bufferPackets,
+                    bufferSteps,
                     loss,
+                    lossSteps,
                     lossPattern,
                     lossPosition,
                     gilbertElliott,
@@ -252,6 +379,7 @@ struct LinkSpec
                     policer,
                     jitter,
                     jitterDistribution,
+                    jitterDeviation,
                     jitterReorders,
                     mtu)
 };

@@ -14,7 +14,11 @@ from tunnelcc.store import run_id
 
 _ROOT = Path(__file__).parents[2]
 _MOST_RUNS = 2000
-_TRACES = ("time_s,rate_Mbps\n0,5\n0.5,4\n1,0\n2,7.5\n", "1\n1\n2\n7\n7\n9\n12\n")
+_TRACES = (
+    "time_s,rate_Mbps\n0,5\n0.5,4\n1,0\n2,7.5\n",
+    "1\n1\n2\n7\n7\n9\n12\n",
+    "time_ms,loss_percent,buffer_packets,rtt_us\n0,0,5,900\n7,100,1,1\n15,0.5,99,6e7\n",
+)
 
 
 class _TooManyError(Exception):
@@ -70,7 +74,7 @@ class Fuzzer:
         _check(Experiment(tunnel=str(file)))
 
     def _trace(self, file: Path) -> None:
-        _check(Experiment(path={"rate_trace": str(file)}))
+        _check(Experiment(path={"trace": str(file)}))
 
 
 def _refuse_many(runs: int) -> None:

@@ -66,7 +66,7 @@ def _check_links(result: tc.Result) -> None:
             assert not (way.marks or 0) > way.packets, f"{name} marks more than it gets"
             _check_quantiles(way, "queue_delay", name)
         for way, config in _directions(result, name):
-            if config.rate is not None and not config.rate_steps and config.rate_trace is None:
+            if config.rate is not None and not config.varies("rate"):
                 most = config.rate / 8 * (result.measured_time + 1e-6) + 1
                 _at_most(way.bytes_sent, most, f"bytes served by {name}")
 
@@ -222,7 +222,9 @@ def _check_rtts(result: tc.Result) -> None:
         if not legs or (tunnel is not None and (tunnel.chain or tunnel.relays)):
             continue
         srtt = result.path_leg(index).srtt
-        least = placed.connection.rtt - _TIMESTAMP
+        links = [result.network.topology.links[it.link].path for it in placed.connection.steps]
+        shorter = sum(it.rtt - min(rtt for _, rtt in it.over_time("rtt")) for it in links)
+        least = placed.connection.rtt - shorter - _TIMESTAMP
         known = srtt[srtt > 0]
         if len(known):
             assert known.min() >= least, f"SRTT {known.min()} of a path of {least}"

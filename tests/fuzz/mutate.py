@@ -61,7 +61,7 @@ def change_text(text: str, draw: random.Random) -> str:
 
 _KEYS = (
     "cc", "tunnel", "path.rate", "path.loss", "flows", "flows.count", '"flows.0.cc.beta"',
-    '"flows.7.cc"', "seed", "seeds", "title", "duration", "zip", "sample", '"path.rate_trace"',
+    '"flows.7.cc"', "seed", "seeds", "title", "duration", "zip", "sample", '"path.trace"',
     '"path.queue"', '"path.queue.name"', '"tunnel.name"', '"tunnel.cc"', "[sweep]", "[path]",
     "[[flows]]", "[[cross_traffic]]", '"flows.cc.name"', '"hosts.kernel"', "x",
 )  # fmt: skip

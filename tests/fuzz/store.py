@@ -37,7 +37,7 @@ class Fuzzer:
         base = {"path": {"rate": "5Mbps", "rtt": "20ms"}, "duration": "1s"}
         axes = {"cc": ["bbr", "cubic"], "path.buffer": ["100B", "1bdp"]}
         self._sweep("axes", base, axes)
-        base["path"]["rate_trace"] = str(self._files / "rates.csv")
+        base["path"]["trace"] = str(self._files / "rates.csv")
         self._sweep("files", base, {"tunnel": ["none", str(self._files / "mine.toml")]})
         self._store = directory / "store"
         self._right = {name: tc.open(self._store / name, series=True) for name in _NAMES}

@@ -22,12 +22,16 @@ Table = dict[str, Any]
 _MOST_PACKETS = 6000  # that the path serves in a run
 _MOST_FLOWS = 12
 _FEC = ("none", "1:0", "1:1", "2:1", "3:2", "20:10", "2:4,20:10", "100:155")
-_TRACES = ("rates.csv", "rates.trace")  # which a directory of files has
+_TRACES = ("rates.csv", "rates.trace", "all.csv")  # which a directory of files has
 
 
 def make_files(directory: Any) -> None:
     """Write the traces that tables may name."""
-    texts = ("time_s,rate_Mbps\n0,5\n0.1,0.4\n0.3,0\n0.5,20\n", "1\n1\n2\n7\n7\n9\n12\n40\n")
+    texts = (
+        "time_s,rate_Mbps\n0,5\n0.1,0.4\n0.3,0\n0.5,20\n",
+        "1\n1\n2\n7\n7\n9\n12\n40\n",
+        "time_ms,rtt_ms,buffer_kB,rate_kbps\n0,10,9,500\n40,90,99,1000\n90,0.1,3,0\n150,5,9,2000\n",
+    )
     for name, text in zip(_TRACES, texts, strict=True):
         (directory / name).write_text(text)
 
@@ -170,8 +174,17 @@ class Draw:
                 for i in range(draw.choice((1, 2, 4)))
             ]
         elif self._maybe(0.08):
-            table["rate_trace"] = str(self._directory / draw.choice(_TRACES))
+            table["trace"] = str(self._directory / draw.choice(_TRACES[:2]))
+        if "gilbert_elliott" not in table and self._maybe(0.1):
+            table["loss_steps"] = self._steps(lambda: draw.choice(("0%", "5%", "100%")))
+        if self._maybe(0.1):
+            table["buffer_steps"] = self._steps(self._room)
         return table
+
+    def _steps(self, value: Callable[[], Any]) -> list[list[Any]]:
+        draw, count = self._draw, self._draw.choice((1, 2, 4))
+        times = [_time(self._duration * (i + draw.random()) / count) for i in range(count)]
+        return [[time, value()] for time in times]
 
     def _path(self) -> Table:
         draw = self._draw
@@ -188,6 +201,11 @@ class Draw:
             "reverse_loss": self._probability,
         }
         table |= self._some(makers, 0.2)
+        if self._maybe(0.15):
+            table["rtt_steps"] = self._steps(lambda: _time(self._near(1e-5, 1)))
+            table["handover"] = draw.choice(("overtake", "in-order", "lost"))
+        elif self._maybe(0.1) and not {"rate_steps", "buffer_steps"} & set(table):
+            table["trace"] = str(self._directory / _TRACES[2])
         if self._maybe(0.15):
             table["reverse"] = self._direction(0.2)
             for key in ("reverse_loss", "reverse_rate", "reverse_buffer"):
@@ -208,7 +226,7 @@ class Draw:
 
     def _queue(self) -> Any:
         draw = self._draw
-        name = draw.choice(("drop-tail", "codel", "fq-codel", "pie", "dualpi2", "red"))
+        name = draw.choice(("drop-tail", "codel", "fq-codel", "pie", "dualpi2", "red", "cake"))
         times = {
             "target": lambda: _time(self._near(1e-5, 1)),
             "interval": lambda: _time(self._near(1e-3, 1)),
@@ -242,9 +260,21 @@ class Draw:
                 "weight": lambda: draw.choice((1e-4, 0.1, 1)),
                 "gentle": lambda: self._maybe(0.5),
             },
+            "cake": {
+                "bandwidth": self._link_rate,
+                "rtt": lambda: _time(self._near(1e-3, 1)),
+                "overhead": lambda: draw.choice(("docsis", "conservative", "ethernet", 0, 256)),
+                "mpu": lambda: draw.choice((0, 64, 256)),
+                "cells": lambda: draw.choice(("none", "atm", "ptm")),
+                "isolation": lambda: draw.choice(
+                    ("flowblind", "srchost", "hosts", "flows", "dual-dsthost", "triple-isolate")
+                ),
+                "ack_filter": lambda: draw.choice(("normal", "aggressive")),
+                "ingress": lambda: self._maybe(0.5),
+            },
         }
         table = self._some(makers[name], 0.3)
-        if name != "drop-tail" and self._maybe(0.2):
+        if name not in ("drop-tail", "cake") and self._maybe(0.2):
             table["ecn"] = False
         return {"name": name, **table} if table else name
 

@@ -289,9 +289,15 @@ def _of_parts(experiment: ExperimentKeys) -> Iterator[Problem]:
     if tunnel is None or not tunnel.relays or experiment.network is not None:
         return
     expected = "no value with tunnel.relays, which divides RTT and random loss (use tunnel.chain)"
-    for key in ("gilbert_elliott", "policer", "reorder", "jitter", "reverse"):
+    for key in (
+        "gilbert_elliott", "policer", "reorder", "jitter", "reverse", "rtt_steps", "loss_steps",
+    ):  # fmt: skip
         if getattr(path, key):
             yield Problem(f"path.{key}", str(path.model_dump()[key]), expected)
+    for key in ("rtt", "loss"):
+        if path.trace is not None and key in path.trace.given:
+            column = f"no column of the {key} with tunnel.relays, which divides it"
+            yield Problem("path.trace", str(path.trace), column)
     for index, flow in enumerate(experiment.flows):
         if flow.rtt is not None:
             yield Problem(f"flows.{index}.rtt", format_time(flow.rtt), expected)
@@ -436,7 +442,13 @@ def _of_queue(found: ResolvedNetwork, step: Step, packets: Sequence[int]) -> Ite
     for problem in direction.queue.problems(bytes_of):
         yield problem.below(f"{prefix}queue")
     framed = [size + path.framing_bytes for size in packets]
-    yield from _too_small(direction.buffer, direction.rate, path.rtt, framed, f"{prefix}{alias}")
+    for index, (_, buffer) in enumerate(direction.over_time("buffer")):
+        key = f"{prefix}{alias}"
+        if direction.trace is not None and "buffer" in direction.trace.given:
+            key = f"{prefix}trace"
+        elif index:
+            key = f"{prefix}buffer_steps"
+        yield from _too_small(buffer, direction.rate, path.rtt, framed, key)
 
 
 def _too_small(

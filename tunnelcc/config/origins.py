@@ -52,8 +52,9 @@ def _link(network: ResolvedNetwork, name: str, is_reverse: bool) -> dict[str, Nu
     rate = origin("rate")
     if rate[0] == "default" and is_reverse and way.rate is not None:
         rate = "derived", "that of the other direction"
-    if way.rate_trace is not None:
-        rate = "derived", "the mean of rate_trace"
+    traced = {} if way.trace is None else dict.fromkeys(way.trace.given, way.trace)
+    if "rate" in traced:
+        rate = "derived", "the mean of trace"
     delay = _origin(tables, "rtt")
     if delay[0] == "stated":
         delay = "derived", f"{delay[1]} / 2"
@@ -70,6 +71,8 @@ def _link(network: ResolvedNetwork, name: str, is_reverse: bool) -> dict[str, Nu
             given = buffer[1] if buffer[0] == "stated" else "default"
             buffer = "derived", f"{way.buffer}, {given}"
     loss = Number(format_probability(way.loss), *origin("loss"))
+    if "loss" in traced:
+        loss = Number("varies", *origin("trace"))
     if way.gilbert_elliott is not None:
         loss = Number("in bursts", *origin("gilbert_elliott"))
     numbers = {
@@ -79,6 +82,12 @@ def _link(network: ResolvedNetwork, name: str, is_reverse: bool) -> dict[str, Nu
         "loss": loss,
         "MTU": Number(format_size(link.path.mtu), *_origin(tables, "mtu")),
     }
+    for key, name in (("rate", "rate"), ("rtt", "delay"), ("buffer", "buffer"), ("loss", "loss")):
+        of = link.path if key == "rtt" else way
+        if of.varies(key):
+            where = "trace" if of.trace is not None and key in of.trace.given else f"{key}_steps"
+            source = _origin(tables, where) if key == "rtt" else origin(where)
+            numbers[f"{name}, changes"] = Number(str(len(of.over_time(key)) - 1), *source)
     if way.rate is not None and way.queue.name != "drop-tail":
         numbers["queue"] = Number(way.queue.name, *origin("queue"))
     if way.policer is not None:

@@ -2,27 +2,30 @@
 """The path between the two hosts: what a link does to packets in each direction."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field, model_validator
 
 from tunnelcc.catalog.values import IP_VERSION, LEAST_MTU, MOST_MTU, plain_headers
-from tunnelcc.config.queue import DropTail, Queue
-from tunnelcc.config.traces import TRACE, RateTrace, parse_trace
+from tunnelcc.config.queue import Cake, DropTail, Queue
+from tunnelcc.config.traces import TRACE, Steps, Trace, parse_trace
 from tunnelcc.config.values import LinkRate, Probability, QueueRoom, Rtt, Switch, Timer
 from tunnelcc.errors import ConfigError, Problem
 from tunnelcc.schema import (
+    BUFFER,
     POSITIVE_SHARE,
-    RATE_STEPS,
     SHARE,
     Kind,
     Model,
     choice,
+    rate,
     size,
+    steps,
     time,
     whole,
 )
-from tunnelcc.schema.units import Buffer, UnitError, format_probability, format_rate
+from tunnelcc.schema.units import Buffer, UnitError, format_probability, format_rate, format_time
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -43,6 +46,14 @@ def _parse_clamp(value: object) -> int | str:
 
 
 CLAMP = Kind(_parse_clamp, lambda value: value, f"pmtu, or {_CLAMPED.expected}", "byte")
+
+_RATE_STEPS = steps(rate(1e3, 400e9), "[['10s', '20Mbps'], ['20s', '5Mbps']]")
+_LOSS_STEPS = steps(SHARE, "[['10s', '1%'], ['20s', '0%']]")
+_BUFFER_STEPS = steps(BUFFER, "[['10s', '50kB'], ['20s', '100p']]")
+_RTT_STEPS = steps(time(1e-6, 60), "[['10s', '60ms'], ['20s', '40ms']]")
+
+#: Keys of a direction that change over time, and what those of a whole link are.
+_OVER_TIME = ("rate", "loss", "buffer")
 
 #: Keys of a link that mean the same as those of its reverse.
 SHORT_FORMS = ("reverse_rate", "reverse_buffer", "reverse_loss")
@@ -93,22 +104,35 @@ class LinkDirection(Model):
 
     rate: LinkRate | None = Field(
         None,
-        description="rate of the link; default: no limit and no queue; with rate_trace: used only "
-        "to size 1bdp (default: the trace's mean rate)",
+        description="rate of the link; default: no limit and no queue; with the rates of a trace: "
+        "used only to size 1bdp (default: their mean)",
     )
-    rate_steps: Annotated[tuple[tuple[float, float], ...], RATE_STEPS] = Field(
+    rate_steps: Annotated[tuple[tuple[float, float], ...], _RATE_STEPS] = Field(
         (), description="later rates: a list of times and rates"
     )
-    rate_trace: Annotated[RateTrace, TRACE] | None = Field(
-        None, description="file of rates over time: .csv, or a mahimahi trace, which repeats"
+    trace: Annotated[Trace, TRACE] | None = Field(
+        None,
+        description="file of what the link does over time: .csv with columns such as "
+        "time_s,rate_Mbps,rtt_ms,loss_percent,buffer_kB, of which one may be enough, or a mahimahi "
+        "trace, which has rates and repeats; in place of the keys of the same names and their "
+        "steps",
     )
     loss: Probability = Field(
         0.0, description="random loss: independent probability for each packet"
+    )
+    loss_steps: Annotated[tuple[tuple[float, float], ...], _LOSS_STEPS] = Field(
+        (), description="later loss: a list of times and probabilities, up to 100%"
     )
     buffer: QueueRoom = Field(
         Buffer(bdp=1.0),
         description="most data that wait at the bottleneck, without the packet in service; 1bdp = "
         "rate * rtt; 50ms = rate * 50 ms",
+    )
+    buffer_steps: Annotated[tuple[tuple[float, Buffer], ...], _BUFFER_STEPS] = Field(
+        (),
+        description="later buffers: a list of times and sizes; 1bdp and 50ms are those of the rate "
+        "and RTT at the start; what waits in a buffer that becomes smaller stays, and packets that "
+        "arrive are dropped until there is room",
     )
     queue: Queue = Field(DropTail.default(), description="queue discipline at the bottleneck")
     ecn_threshold: QueueRoom | None = Field(
@@ -138,8 +162,17 @@ class LinkDirection(Model):
     jitter: Annotated[float, time(1e-6, 10, at_zero=True)] = Field(
         0.0, description="mean of a random extra delay of each packet"
     )
-    jitter_distribution: Annotated[str, choice("uniform", "exponential", "half-normal")] = Field(
-        "uniform", description="distribution of this delay; uniform: from 0 to twice the mean"
+    jitter_distribution: Annotated[
+        str, choice("uniform", "exponential", "half-normal", "normal", "lognormal")
+    ] = Field(
+        "uniform",
+        description="distribution of this delay; uniform: from 0 to twice the mean; normal: draws "
+        "below 0 count as 0",
+    )
+    jitter_deviation: Annotated[float, time(1e-6, 100)] | None = Field(
+        None,
+        description="standard deviation of this delay, if it is normal (at most half the mean; "
+        "default: a third of it) or lognormal (default: the mean)",
     )
     jitter_reorders: Switch = Field(
         False,
@@ -148,14 +181,18 @@ class LinkDirection(Model):
 
     @model_validator(mode="before")
     @classmethod
-    def _mean_rate(cls, data: Any) -> Any:
-        if isinstance(data, dict) and data.get("rate_trace") is not None and "rate" not in data:
-            try:
-                mean = parse_trace(data["rate_trace"]).mean_rate
-            except UnitError:
-                return data  # told of where the key is read
-            return {**data, "rate": format_rate(mean)}
-        return data
+    def _means(cls, data: Any) -> Any:
+        if not isinstance(data, dict) or data.get("trace") is None:
+            return data
+        try:
+            trace = parse_trace(data["trace"])
+        except UnitError:
+            return data  # told of where the key is read
+        means = {}
+        for key, write in (("rate", format_rate), ("rtt", format_time)):
+            if key not in data and key in cls.model_fields and key in trace.given:
+                means[key] = write(trace.mean(key))
+        return {**data, **means}
 
     @model_validator(mode="after")
     def _check(self) -> "Self":
@@ -167,10 +204,16 @@ class LinkDirection(Model):
     def with_keys(self, given: Mapping[str, Any]) -> "Self":
         """Return a copy with the ``given`` keys, and without keys that they exclude."""
         changes: dict[str, Any] = {}
-        if "rate" in given or "rate_trace" in given:
-            changes |= {"rate_steps": (), "rate_trace": None}
-        if "rate_steps" in given:
-            changes["rate_trace"] = None
+        if "trace" in given:
+            changes |= {f"{key}_steps": () for key in self._over_time()}
+        stays = list(self._over_time())
+        for key in self._over_time():
+            replaced = key == "loss" and "gilbert_elliott" in given
+            if replaced or key in given or f"{key}_steps" in given:
+                changes[f"{key}_steps"] = ()
+                stays.remove(key)
+        if self.trace is not None:
+            changes["trace"] = self.trace.only(*stays)
         if "loss" in given or "gilbert_elliott" in given:
             changes |= {"loss": 0.0, "gilbert_elliott": None}
         if not isinstance(given.get("queue", self.queue), DropTail):
@@ -179,16 +222,75 @@ class LinkDirection(Model):
 
     def _conflicts(self) -> Iterator[Problem]:
         """Yield problems of keys that exclude each other, with or without a rate."""
-        if self.rate_trace is not None and self.rate_steps:
-            yield Problem(
-                "rate_steps", len(self.rate_steps), "no steps, because rate_trace is given"
-            )
-        if self.gilbert_elliott is not None and self.loss > 0:
-            loss = format_probability(self.loss)
-            yield Problem("loss", loss, "0, because gilbert_elliott is given")
+        traced = self.trace.given if self.trace is not None else ()
+        for key in traced:
+            steps = getattr(self, f"{key}_steps", ())
+            if steps:
+                yield Problem(
+                    f"{key}_steps", len(steps), f"no steps, because trace gives the {key}"
+                )
+        if "rtt" in traced and "rtt" not in self._over_time():
+            expected = "no column of RTTs: those of both directions are in the link's own trace"
+            yield Problem("trace", str(self.trace), expected)
+        if self.loss > 0 and (self.gilbert_elliott is not None or "loss" in traced):
+            other = "gilbert_elliott is given" if "loss" not in traced else "trace gives the loss"
+            yield Problem("loss", format_probability(self.loss), f"0, because {other}")
+        if self.gilbert_elliott is not None and self.loss_steps:
+            expected = "no steps, because gilbert_elliott is given"
+            yield Problem("loss_steps", len(self.loss_steps), expected)
+        if self.gilbert_elliott is not None and "loss" in traced:
+            expected = "no column of losses, because gilbert_elliott is given"
+            yield Problem("trace", str(self.trace), expected)
+        yield from self._of_deviation()
         if self.ecn_threshold is not None and not isinstance(self.queue, DropTail):
             expected = f"no threshold with {self.queue.name}, which marks packets itself"
             yield Problem("ecn_threshold", str(self.ecn_threshold), expected)
+
+    def _of_deviation(self) -> Iterator[Problem]:
+        given, shape = self.jitter_deviation, self.jitter_distribution
+        if given is None:
+            return
+        if shape not in ("normal", "lognormal"):
+            expected = f"no value with {shape}, which follows from its mean"
+            yield Problem("jitter_deviation", format_time(given), expected)
+        elif given > self.jitter * (0.5 if shape == "normal" else 10):
+            most = "half of" if shape == "normal" else "10 times"
+            expected = f"at most {most} jitter, {format_time(self.jitter)}"
+            yield Problem("jitter_deviation", format_time(given), expected)
+
+    @property
+    def deviation(self) -> float:
+        """The standard deviation of jitter (s); 0 where it follows from the mean."""
+        shares = {"normal": 1 / 3, "lognormal": 1.0}
+        default = self.jitter * shares.get(self.jitter_distribution, 0.0)
+        return default if self.jitter_deviation is None else self.jitter_deviation
+
+    @property
+    def caps(self) -> list[float]:
+        """Constant rates (bit/s) that packets cannot exceed, besides the link's."""
+        caps = [] if self.policer is None else [self.policer.rate]
+        if isinstance(self.queue, Cake) and self.queue.bandwidth is not None:
+            caps.append(self.queue.bandwidth)
+        return caps
+
+    def _over_time(self) -> tuple[str, ...]:
+        """Return the keys that can change over time."""
+        return _OVER_TIME
+
+    def over_time(self, key: str) -> Steps:
+        """Return the values of ``rate``, ``loss``, ``buffer`` or ``rtt`` over time.
+
+        They are (time in s, value from then on) in SI, the first at 0. Those of a trace repeat
+        after its period.
+        """
+        if self.trace is not None and key in self.trace.given:
+            traced: Steps = getattr(self.trace, key)
+            return traced
+        return ((0.0, getattr(self, key)), *getattr(self, f"{key}_steps"))
+
+    def varies(self, key: str) -> bool:
+        """Whether ``rate``, ``loss``, ``buffer`` or ``rtt`` changes."""
+        return len(self.over_time(key)) > 1
 
     def problems(self) -> Iterator[Problem]:
         """Yield problems of keys that exclude each other, or that need a rate."""
@@ -200,6 +302,10 @@ class LinkDirection(Model):
             yield Problem(
                 "rate_steps", len(self.rate_steps), "a rate, because rate_steps change it"
             )
+        if self.buffer_steps:
+            yield Problem("buffer_steps", len(self.buffer_steps), expected)
+        if self.trace is not None and "buffer" in self.trace.given:
+            yield Problem("trace", str(self.trace), f"no column of buffers: {expected}")
         if not isinstance(self.queue, DropTail):
             yield Problem("queue", self.queue.name, expected)
         if self.ecn_threshold is not None:
@@ -217,7 +323,20 @@ class DuplexLink(LinkDirection):
     """
 
     rtt: Annotated[float, time(1e-6, 60, at_zero=True)] = Field(
-        0.0, description="base round-trip time; each direction has half of it"
+        0.0,
+        description="base round-trip time; each direction has half of it; with RTTs of a trace: "
+        "used only to size 1bdp, and as the least flows.rtt (default: their mean)",
+    )
+    rtt_steps: Annotated[tuple[tuple[float, float], ...], _RTT_STEPS] = Field(
+        (),
+        description="later RTTs: a list of times and RTTs, of which each direction has half; a "
+        "packet has the delay of the time at which it leaves the bottleneck",
+    )
+    handover: Annotated[str, choice("overtake", "in-order", "lost")] = Field(
+        "overtake",
+        description="what becomes of packets in flight when the RTT changes; overtake: they keep "
+        "their delay, and where the new one is shorter, later packets overtake them; in-order: "
+        "later packets wait for them; lost",
     )
     reverse: LinkDirection | None = Field(None, description="keys of the other direction")
     reverse_rate: LinkRate | None = Field(
@@ -306,12 +425,18 @@ class DuplexLink(LinkDirection):
         back = self.backward
         if back.rate is not None or self.rate is None:
             return self
-        rates = {name: getattr(self, name) for name in ("rate", "rate_steps", "rate_trace")}
+        rates: dict[str, Any] = {"rate": self.rate, "rate_steps": self.rate_steps}
+        if self.trace is not None and self.trace.rate:
+            own = back.trace or replace(self.trace, rtt=(), loss=(), buffer=())
+            rates["trace"] = replace(own, rate=self.trace.rate, period=self.trace.period)
         default = DuplexLink.model_fields
         return self.model_copy(
             update={name: default[name].default for name in SHORT_FORMS}
             | {"reverse": back.model_copy(update=rates)}
         )
+
+    def _over_time(self) -> tuple[str, ...]:
+        return (*_OVER_TIME, "rtt")
 
     def problems(self) -> Iterator[Problem]:
         """Yield problems of keys that exclude each other in one of the directions."""
@@ -355,10 +480,14 @@ class Path(DuplexLink):
 
     rate: LinkRate = Field(
         100e6,
-        description="bottleneck rate in the direction of the data; with rate_trace: used only to "
-        "size 1bdp (default: the trace's mean rate)",
+        description="bottleneck rate in the direction of the data; with the rates of a trace: used "
+        "only to size 1bdp (default: their mean)",
     )
-    rtt: Rtt = Field(0.04, description="base round-trip time; each direction has half of it")
+    rtt: Rtt = Field(
+        0.04,
+        description="base round-trip time; each direction has half of it; with RTTs of a trace: "
+        "used only to size 1bdp, and as the least flows.rtt (default: their mean)",
+    )
     ip: Annotated[int, IP_VERSION] = Field(
         4,
         description="version of IP of all packets on the path, or on all links of a network: 4, or "

@@ -6,9 +6,21 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_serializer
 
-from tunnelcc.errors import Problem
-from tunnelcc.schema import BUFFER, POSITIVE_SHARE, SWITCH, Model, number, size, time, whole
-from tunnelcc.schema.units import Buffer
+from tunnelcc.config.values import LinkRate
+from tunnelcc.errors import Problem, nearest
+from tunnelcc.schema import (
+    BUFFER,
+    POSITIVE_SHARE,
+    SWITCH,
+    Kind,
+    Model,
+    choice,
+    number,
+    size,
+    time,
+    whole,
+)
+from tunnelcc.schema.units import Buffer, UnitError
 
 Interval = Annotated[float, time(1e-4, 60)]
 Target = Annotated[float, time(1e-6, 60)]
@@ -149,12 +161,117 @@ class Red(Discipline):
             yield Problem("min_threshold", str(self.min_threshold), expected)
 
 
+#: Keyword of tc-cake(8) → bytes that the link adds to an IP packet, the least size, and its cells.
+OVERHEADS = {
+    "raw": (14, 0, "none"),  # Ethernet's header, with which the kernel counts packets
+    "conservative": (48, 0, "atm"),
+    "ethernet": (38, 84, "none"),
+    "docsis": (18, 64, "none"),
+    "pppoe-ptm": (30, 0, "ptm"),
+    "bridged-ptm": (22, 0, "ptm"),
+    "pppoa-vcmux": (10, 0, "atm"),
+    "pppoa-llc": (14, 0, "atm"),
+    "pppoe-vcmux": (32, 0, "atm"),
+    "pppoe-llcsnap": (40, 0, "atm"),
+    "bridged-vcmux": (24, 0, "atm"),
+    "bridged-llcsnap": (32, 0, "atm"),
+    "ipoa-vcmux": (8, 0, "atm"),
+    "ipoa-llcsnap": (16, 0, "atm"),
+}
+
+_OVERHEAD_BYTES = size(0, 256)
+_OVERHEAD_EXPECTED = f"one of {', '.join(OVERHEADS)}, or {_OVERHEAD_BYTES.expected}"
+
+
+def _parse_overhead(value: object) -> str | int:
+    if isinstance(value, str) and value in OVERHEADS:
+        return value
+    try:
+        return int(_OVERHEAD_BYTES.parse(value))
+    except UnitError as error:
+        near = nearest(value, OVERHEADS) if isinstance(value, str) else ""
+        raise UnitError(_OVERHEAD_EXPECTED, near or error.hint) from None
+
+
+_OVERHEAD = Kind(
+    _parse_overhead,
+    lambda value: value if isinstance(value, str) else _OVERHEAD_BYTES.format(value),
+    _OVERHEAD_EXPECTED,
+    "byte",
+)
+
+
+class Cake(Discipline):
+    """CAKE with one tin, as ``besteffort``; defaults of tc-cake(8)."""
+
+    name: Literal["cake"] = "cake"
+    bandwidth: LinkRate | None = Field(
+        None,
+        description="rate of the shaper: a little less than that of the slowest link behind it, so "
+        "that packets wait here; default: no shaper, so that the link's own rate counts",
+    )
+    overhead: Annotated[str | int, _OVERHEAD] = Field(
+        "raw",
+        description="what the shaper adds to each IP packet, as the slowest link does: a keyword "
+        "of tc-cake(8), or bytes",
+    )
+    mpu: Annotated[int, size(0, 256, at_zero=True)] | None = Field(
+        None,
+        description="least size of a packet in the shaper, with the overhead; default: that of the "
+        "keyword, 84 bytes of ethernet, 64 of docsis",
+    )
+    cells: Annotated[str, choice("none", "atm", "ptm")] | None = Field(
+        None,
+        description="how the slowest link divides packets; atm: cells of 53 bytes with 48 bytes of "
+        "a packet; ptm: one byte more for each 64; default: that of the overhead's keyword",
+    )
+    rtt: Annotated[float, time(1e-6, 60)] = Field(
+        0.1,
+        description="RTT of usual flows: for so long the delay may exceed the target, which is a "
+        "twentieth of it or 1.5 packets at bandwidth, before drops start",
+    )
+    isolation: Annotated[
+        str,
+        choice(
+            "flowblind", "srchost", "dsthost", "hosts", "flows", "dual-srchost", "dual-dsthost",
+            "triple-isolate",
+        ),
+    ] = Field(
+        "triple-isolate",
+        description="between whom the link is shared; flows: flows; srchost, dsthost, hosts: "
+        "hosts that send, hosts that receive, pairs of them; dual-srchost, dual-dsthost, "
+        "triple-isolate (both): first hosts, then their flows; flowblind: nobody. Without a "
+        "network all flows are between the same two hosts",
+    )  # fmt: skip
+    ack_filter: Annotated[str, choice("none", "normal", "aggressive")] = Field(
+        "none",
+        description="whether waiting ACKs of TCP are dropped where later ones say as much; normal: "
+        "all but one; aggressive: all",
+    )
+    ingress: Annotated[bool, SWITCH] = Field(
+        False,
+        description="whether the shaper counts dropped packets, too, because they have crossed the "
+        "slowest link already",
+    )
+
+    @property
+    def counted(self) -> tuple[int, int, str]:
+        """Bytes that the shaper adds to a packet, the least size, and the cells."""
+        known = isinstance(self.overhead, str)
+        overhead, least, cells = OVERHEADS[str(self.overhead)] if known else (0, 0, "none")
+        return (
+            overhead if known else int(self.overhead),
+            least if self.mpu is None else self.mpu,
+            cells if self.cells is None else self.cells,
+        )
+
+
 def _named(data: Any) -> Any:
     return {"name": data} if isinstance(data, str) else data
 
 
 #: A discipline by name, or a table of its name and the parameters that differ.
 Queue = Annotated[
-    Annotated[DropTail | Codel | FqCodel | Pie | DualPi2 | Red, Field(discriminator="name")],
+    Annotated[DropTail | Codel | FqCodel | Pie | DualPi2 | Red | Cake, Field(discriminator="name")],
     BeforeValidator(_named),
 ]

@@ -103,11 +103,11 @@ def _beside(path: Path, key: str, value: Any, trust: bool) -> Any:
         name = modules.absolute(value, path.parent)
         trusted.check(name, path, key, trust=trust)
         return name
-    if not isinstance(value, str) or not (value.endswith(".toml") or key.endswith("rate_trace")):
+    if not isinstance(value, str) or not (value.endswith(".toml") or key.endswith("trace")):
         return value
     listed = listed_as(Experiment, key)
     names_tunnel = value.endswith(".toml") and listed in _TUNNELS
-    return str(path.parent / value) if names_tunnel or listed.endswith(".rate_trace") else value
+    return str(path.parent / value) if names_tunnel or listed.endswith(".trace") else value
 
 
 def parse_setting(option: str, text: str) -> tuple[str, Any]:

@@ -19,6 +19,12 @@ from tunnelcc.errors import MISSING, ConfigError, Problem, nearest
 _ROUTE_LINKS = 2**20
 
 
+def half_of(rtt: float, is_reverse: bool) -> int:
+    """Return the delay (ns) of one direction at an RTT (s). Both together are the RTT."""
+    whole = round(rtt * 1e9)
+    return whole - whole // 2 if is_reverse else whole // 2
+
+
 @dataclass(frozen=True)
 class ResolvedLink:
     """A link between two hosts.
@@ -42,8 +48,7 @@ class ResolvedLink:
 
     def delay(self, is_reverse: bool) -> int:
         """Return the delay (ns) of one direction: half of the RTT."""
-        rtt = round(self.path.rtt * 1e9)
-        return rtt - rtt // 2 if is_reverse else rtt // 2
+        return half_of(self.path.rtt, is_reverse)
 
     def buffer_bytes(self, is_reverse: bool) -> int | None:
         """Return the bytes of a direction's buffer.

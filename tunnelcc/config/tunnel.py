@@ -50,7 +50,7 @@ class Hop(Model):
     rate: LinkRate | None = Field(
         None,
         description="constant bottleneck rate after the relay; default: as in path, with its "
-        "rate_steps or rate_trace",
+        "rate_steps or the rates of its trace",
     )
     rtt: Rtt | None = Field(None, description="base round-trip time after the relay")
     loss: Probability | None = Field(

@@ -409,7 +409,7 @@ _MAX_MIN = (
     "goodput / the flow's max-min fair rate on the links that its data cross, as plain TCP without "
     "a tunnel's overhead would have it: the mean over the measured time, where a flow demands "
     "flows.rate or all from its start until its last byte is read, and cross traffic its mean rate "
-    "from its start to its stop; a link offers its rate at the time (of a rate_trace the mean over "
+    "from its start to its stop; a link offers its rate at the time (of a trace the mean over "
     "each second), or its policer's; "
     "Bertsekas and Gallager, Data Networks, section 6.5.2; Philip et al., SIGCOMM 2024"
 )

@@ -133,14 +133,14 @@ def _plot_capacity(axes: Axes, point: Point) -> None:
     experiment = point.experiment
     path, end = experiment.path, experiment.duration
     sources = experiment.cross_traffic
-    moments = {0.0, end, *(moment for moment, _ in path.rate_steps)}
+    moments = {0.0, end, *(moment for moment, _ in path.over_time("rate"))}
     moments |= {it.start for it in sources} | {it.stop for it in sources if it.stop is not None}
     times = sorted(moment for moment in moments if moment <= end)
 
     def left(time: float) -> float:
-        rates = [path.rate, *(rate for moment, rate in path.rate_steps if moment <= time)]
+        rates = [rate for moment, rate in path.over_time("rate") if moment <= time]
         udp = sum(it.rate for it in sources if it.start <= time < (it.stop or math.inf))
-        return (rates[-1] - udp) / 1e6
+        return float(rates[-1] - udp) / 1e6
 
     values = [left(time) for time in times]
     axes.step(times, values, where="post", color="#777777", lw=1, ls=":", label="rate left to TCP")

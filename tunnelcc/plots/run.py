@@ -206,7 +206,7 @@ def _rates(result: Result) -> tuple[Any, Any]:
     direction = result.network.direction(step)
     changes = fair.rate_changes(result, step)
     moments = np.unique([0.0, *changes, result.experiment.duration])
-    if direction.rate is None and direction.rate_trace is None:
+    if direction.rate is None:
         return moments, np.array([math.nan])
     return moments, np.diff(fair.offered_bits(direction, moments)) / np.diff(moments)
 
@@ -216,7 +216,7 @@ def _queue_delay(direction: LinkDirection, time: Any, queue: Any) -> Any:
 
     NaN where its rate is 0 for longer than _LONGEST_OUTAGE.
     """
-    if not direction.rate_steps and direction.rate_trace is None:
+    if not direction.varies("rate"):
         return queue / (direction.rate or math.nan)
     end = time[-1] + _LONGEST_OUTAGE
     moments = np.linspace(0.0, end, min(int(end / _OUTAGE_STEP), _MOST_STEPS) + 1)

@@ -170,27 +170,6 @@ def _parse_buffer(value: object) -> units.Buffer:
     return buffer
 
 
-def _parse_rate_steps(value: object) -> tuple[tuple[float, float], ...]:
-    steps = value if isinstance(value, (list, tuple)) else [value]
-    parsed: list[tuple[float, float]] = []
-    for step in steps:
-        if not isinstance(step, (list, tuple)) or len(step) != 2:
-            raise UnitError(RATE_STEPS.expected)
-        try:
-            moment, bits = units.parse_time(step[0]), units.parse_rate(step[1])
-        except UnitError as error:
-            raise UnitError(RATE_STEPS.expected, error.hint) from None
-        latest = parsed[-1][0] if parsed else 0.0
-        if not (latest < moment <= 100_000 and 1e3 <= bits <= 400e9):
-            raise UnitError(RATE_STEPS.expected)
-        parsed.append((moment, bits))
-    return tuple(parsed)
-
-
-def _format_rate_steps(steps: Sequence[tuple[float, float]]) -> list[list[str]]:
-    return [[units.format_time(moment), units.format_rate(bits)] for moment, bits in steps]
-
-
 def _parse_carriers(value: object) -> str | int:
     if isinstance(value, str) and value in ("all", "user", "flow"):
         return value
@@ -202,12 +181,6 @@ def _parse_carriers(value: object) -> str | int:
 
 CARRIERS = Kind(
     _parse_carriers, lambda value: value, "'all', 'user', 'flow' or a whole number from 1 to 4096"
-)
-RATE_STEPS = Kind(
-    _parse_rate_steps,
-    _format_rate_steps,
-    "a list of [time, rate] such as [['10s', '20Mbps'], ['20s', '5Mbps']] with rising "
-    "times above 0s and rates from 1kbps to 400Gbps",
 )
 NAME = Kind(_parse_name, str, "a name of at most 64 letters, digits, '-' and '_'")
 ROUTE = Kind(_parse_route, list, "a list of at least two host names")
@@ -263,3 +236,30 @@ def size(least: int, most: int, at_zero: bool = False) -> Kind:
         units.parse_size, lambda value: units.format_size(int(value)), units.SIZE_EXPECTED,
         least, most, at_zero, "byte",
     )  # fmt: skip
+
+
+def steps(of: Kind, example: str) -> Kind:
+    """Return the Kind of values over time: tuples of a time (s) and the value from then on."""
+    expected = (
+        f"a list of [time, value] such as {example} with rising times above 0s, and values that "
+        f"are {of.expected}"
+    )
+
+    def parse(value: object) -> tuple[tuple[float, Any], ...]:
+        parsed: list[tuple[float, Any]] = []
+        for step in value if isinstance(value, (list, tuple)) else [value]:
+            if not isinstance(step, (list, tuple)) or len(step) != 2:
+                raise UnitError(expected)
+            try:
+                moment, then = units.parse_time(step[0]), of.parse(step[1])
+            except UnitError as error:
+                raise UnitError(expected, error.hint) from None
+            if not (parsed[-1][0] if parsed else 0.0) < moment <= 100_000:
+                raise UnitError(expected)
+            parsed.append((moment, then))
+        return tuple(parsed)
+
+    def write(value: Sequence[tuple[float, Any]]) -> list[list[Any]]:
+        return [[units.format_time(moment), of.format(then)] for moment, then in value]
+
+    return Kind(parse, write, expected)

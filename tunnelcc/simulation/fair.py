@@ -35,11 +35,10 @@ class _Demand:
 def capacity(run: Parts, step: Step) -> float:
     """Return the mean payload rate (bit/s) that a direction of a link could carry; NaN: any.
 
-    That is the lower one of its rate and its policer's.
+    That is the lowest one of its rate, its policer's and its shaper's.
     """
-    measured, policer = run.links[step.link], run.network.direction(step).policer
+    measured, rates = run.links[step.link], run.network.direction(step).caps
     counts = measured.reverse if step.is_reverse else measured.forward
-    rates = [] if policer is None else [policer.rate]
     if counts.utilisation:
         rates.append(8 * counts.bytes_sent / run.measured_time / counts.utilisation)
     mss, packet = _full_segment(run.network, step)
@@ -56,7 +55,7 @@ def shares(network: ResolvedNetwork) -> list[float]:
     rooms = {}
     for step in sorted(frozenset[Step]().union(*(it.steps for it in connections))):
         way, (mss, packet) = network.direction(step), _full_segment(network, step)
-        rates = [*([way.rate] if way.rate else []), *([way.policer.rate] if way.policer else [])]
+        rates = [*([way.rate] if way.rate else []), *way.caps]
         if rates:
             rooms[step] = min(rates) * mss / packet
     counts = Counter(it.connection for it in network.flows)
@@ -123,7 +122,7 @@ def rate_changes(run: Parts, step: Step) -> Series:
     A trace's rate counts as its mean over each second: queues even out shorter changes.
     """
     direction, duration = run.network.direction(step), run.experiment.duration
-    if direction.rate_trace is not None:
+    if direction.trace is not None and direction.trace.rate:
         return np.arange(0.0, duration, WINDOW)
     changes = np.array([moment for moment, _ in direction.rate_steps], dtype=float)
     return changes[changes < duration]
@@ -132,21 +131,19 @@ def rate_changes(run: Parts, step: Step) -> Series:
 def _capacities(run: Parts, step: Step, moments: Series) -> Series:
     """Return capacity() between the moments, where the link's rate may change; shape (moment,)."""
     direction = run.network.direction(step)
-    if not direction.rate_steps and direction.rate_trace is None:
+    if not direction.varies("rate"):
         return np.full(len(moments) - 1, capacity(run, step))
     offered = np.diff(offered_bits(direction, moments)) / np.diff(moments)
-    if direction.policer is not None:
-        offered = np.minimum(offered, direction.policer.rate)
+    for cap in direction.caps:
+        offered = np.minimum(offered, cap)
     mss, packet = _full_segment(run.network, step)
     return offered * mss / packet
 
 
 def offered_bits(direction: LinkDirection, until: Series) -> Series:
     """Return what a link's rate could have carried until each time (s), bits."""
-    steps, period = ((0.0, direction.rate or 0.0), *direction.rate_steps), 0.0
-    if direction.rate_trace is not None:
-        steps, period = direction.rate_trace.steps, direction.rate_trace.period
-    begins, rates = np.array(steps).T
+    period = direction.trace.period if direction.trace is not None else 0.0
+    begins, rates = np.array([(time, rate or 0.0) for time, rate in direction.over_time("rate")]).T
     before = np.concatenate([[0.0], np.cumsum(rates[:-1] * np.diff(begins))])
     rounds, time = np.divmod(until, period) if period else (0.0, until)
     of_round = before[-1] + rates[-1] * (period - begins[-1])

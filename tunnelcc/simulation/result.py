@@ -131,9 +131,12 @@ class Result(Parts):
             is_one = bool(experiment.network.links) or shape == "dumbbell"
             network += f", {name}: " if is_one else ", each "
         rate = "no rate limit" if link.rate is None else format_rate(link.rate)
-        if link.rate_trace is not None:
-            rate = f"rates of {Path(link.rate_trace.file).name}"
-        path = f"{rate} × {format_time(link.rtt)}"
+        rtt = format_time(link.rtt)
+        if link.trace is not None:
+            file = Path(link.trace.file).name
+            rate = f"rates of {file}" if link.trace.rate else rate
+            rtt = f"RTTs of {file}" if link.trace.rtt else rtt
+        path = f"{rate} × {rtt}"
         loss = f", loss {100 * link.loss:g} %" if link.loss else ""
         return f"{flows}{tunnel}, {network}{path}{loss}"
 

@@ -6,8 +6,8 @@ from __future__ import annotations
 from tunnelcc.catalog.values import IP_HEADERS
 from tunnelcc.config import LinkDirection
 from tunnelcc.config.path import DuplexLink
-from tunnelcc.config.queue import DropTail, Red
-from tunnelcc.config.topology import ResolvedLink
+from tunnelcc.config.queue import Cake, DropTail, Red
+from tunnelcc.config.topology import ResolvedLink, half_of
 from tunnelcc.simulation.spec_parts import Spec, nanoseconds, same
 
 
@@ -28,14 +28,17 @@ def _direction(packet: int, link: ResolvedLink, ip: int, is_reverse: bool) -> Sp
         same(direction, "LinkSpec")
         | _room(link, is_reverse)
         | _rates(direction)
+        | _losses(direction)
         | {
             "queue": _queue(packet, link, direction),
             "gilbert_elliott": direction.gilbert_elliott
             and same(direction.gilbert_elliott, "GilbertElliottSpec"),
             "policer": direction.policer and same(direction.policer, "PolicerSpec"),
+            "jitter_deviation": nanoseconds(direction.deviation),
             "delay": link.delay(is_reverse),
             "mtu": _mtu(link.path, ip),
         }
+        | _delays(link, is_reverse)
     )
 
 
@@ -55,16 +58,34 @@ def _rates(path: LinkDirection) -> Spec:
     """The rate of the link, and its steps."""
     if path.rate is None:
         return {}
-    steps, period, rate = path.rate_steps, 0.0, path.rate
-    if path.rate_trace is not None:
-        (_, rate), *later = path.rate_trace.steps
-        period = path.rate_trace.period
-        steps = (*later, (period, rate)) if period else tuple(later)
+    (_, rate), *later = path.over_time("rate")
+    period = path.trace.period if path.trace is not None else 0.0
+    steps = (*later, (period, rate)) if period else tuple(later)
     return {
         "rate": rate,
         "rate_steps": [{"time": nanoseconds(moment), "rate": it} for moment, it in steps],
         "rate_period": nanoseconds(period),
     }
+
+
+def _losses(path: LinkDirection) -> Spec:
+    """The random loss, and its steps."""
+    (_, loss), *later = path.over_time("loss")
+    steps = [{"time": nanoseconds(moment), "loss": it} for moment, it in later]
+    return {"loss": loss, "loss_steps": steps}
+
+
+def _delays(link: ResolvedLink, is_reverse: bool) -> Spec:
+    """The steps of the delay, if there are any."""
+    (_, first), *later = link.path.over_time("rtt")
+    if first == link.path.rtt and not later:
+        return {}
+    steps = [
+        {"time": nanoseconds(moment), "delay": half_of(rtt, is_reverse)} for moment, rtt in later
+    ]
+    return {
+        "delay": half_of(first, is_reverse), "delay_steps": steps, "handover": link.path.handover,
+    }  # fmt: skip
 
 
 def _queue(packet: int, link: ResolvedLink, direction: LinkDirection) -> Spec:
@@ -79,6 +100,13 @@ def _queue(packet: int, link: ResolvedLink, direction: LinkDirection) -> Spec:
         for name in ("min_threshold", "max_threshold"):
             spec[name] = queue_bytes(getattr(queue, name), rate, packet)
         spec["mean_packet_time"] = nanoseconds(packet * 8 / rate) or 1
+    if isinstance(queue, Cake):
+        spec["overhead"], spec["least_size"], spec["cells"] = queue.counted
+        spec |= {
+            "target": nanoseconds(queue.rtt / 20) or 1,  # tc-cake(8)
+            "interval": nanoseconds(queue.rtt),
+            "mtu": link.path.mtu,
+        }
     return spec
 
 
@@ -87,8 +115,14 @@ def _room(link: ResolvedLink, is_reverse: bool) -> Spec:
     direction = link.direction(is_reverse)
     if direction.rate is None:
         return {"framing": 0}
+    rate, rtt = direction.rate, link.path.rtt
+    (_, first), *later = direction.over_time("buffer")
     return {
-        "buffer_bytes": link.buffer_bytes(is_reverse) or 0,
-        "buffer_packets": direction.buffer.packets or 0,
+        "buffer_bytes": first.at(rate, rtt),
+        "buffer_packets": first.packets or 0,
+        "buffer_steps": [
+            {"time": nanoseconds(at), "bytes": it.at(rate, rtt), "packets": it.packets or 0}
+            for at, it in later
+        ],
         "framing": link.path.framing_bytes,
     }

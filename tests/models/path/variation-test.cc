@@ -245,6 +245,7 @@ class JitterTest : public SimulationTestCase
         LinkSpec spec;
         spec.jitter = 2 * MS;
         spec.jitterDistribution = distribution;
+        spec.jitterDeviation = distribution == JitterDistribution::LOGNORMAL ? 2 * MS : 500 * US;
         spec.jitterReorders = reorders;
         PathDirection direction(spec, PathStreams::Forward(1));
         Destination destination;
@@ -277,7 +278,9 @@ class JitterTest : public SimulationTestCase
     {
         for (const auto distribution : {JitterDistribution::UNIFORM,
                                         JitterDistribution::EXPONENTIAL,
-                                        JitterDistribution::HALF_NORMAL})
+                                        JitterDistribution::HALF_NORMAL,
+                                        JitterDistribution::NORMAL,
+                                        JitterDistribution::LOGNORMAL})
         {
             for (const bool reorders : {false, true})
             {
@@ -285,11 +288,23 @@ class JitterTest : public SimulationTestCase
                 const auto apart = Send(distribution, reorders, SECOND);
                 NS_TEST_ASSERT_MSG_EQ(apart.size(), PACKETS, "none is lost");
                 double sum = 0;
+                double squares = 0;
                 for (const Arrival& arrival : apart)
                 {
                     const int64_t extra = arrival.time - arrival.segment * SECOND - DELAY;
                     NS_TEST_ASSERT_MSG_GT_OR_EQ(extra, 0, "never early");
                     sum += static_cast<double>(extra);
+                    squares += std::pow(static_cast<double>(extra), 2);
+                }
+                if (distribution == JitterDistribution::NORMAL ||
+                    distribution == JitterDistribution::LOGNORMAL)
+                {
+                    const double variance = squares / PACKETS - std::pow(sum / PACKETS, 2);
+                    const double expected = distribution == JitterDistribution::NORMAL ? 5e5 : 2e6;
+                    NS_TEST_EXPECT_MSG_EQ_TOL(std::sqrt(variance),
+                                              expected,
+                                              0.1 * expected,
+                                              "standard deviation");
                 }
                 // The standard deviation of a draw is at most its mean.
                 const double sigma = 2e6 / std::sqrt(PACKETS);
@@ -306,6 +321,148 @@ class JitterTest : public SimulationTestCase
     }
 };
 
+class DelayStepTest : public SimulationTestCase
+{
+  public:
+    DelayStepTest()
+        : SimulationTestCase("At a step of the delay, packets in flight are overtaken, or waited "
+                             "for, or lost")
+    {
+    }
+
+  private:
+    static constexpr int64_t EXTRA = 1 * MS; // of the flow
+
+    void Check(Handover handover, const std::vector<Arrival>& expected, uint64_t losses)
+    {
+        Ns3Simulator::Install();
+        LinkSpec spec;
+        spec.delay = 10 * MS;
+        spec.delaySteps = {{100 * MS, 30 * MS}, {200 * MS, 5 * MS}};
+        spec.handover = handover;
+        PathDirection direction(spec, PathStreams::Forward(1));
+        Destination destination;
+        Channel channel(direction, spec.delay + EXTRA);
+        uint32_t sent = 0;
+        for (const int64_t time : {80, 95, 100, 195, 205})
+        {
+            At(time * MS, [&channel, &destination, time, number = sent++] {
+                Packet packet{};
+                packet.sink = &destination;
+                packet.segment = number;
+                channel.Send(time * MS, packet, 1'000);
+            });
+        }
+        ns3::Simulator::Run();
+        NS_TEST_ASSERT_MSG_EQ(destination.arrivals.size(), expected.size(), "arrivals");
+        for (size_t i = 0; i < expected.size(); ++i)
+        {
+            const Arrival& arrival = destination.arrivals[i];
+            NS_TEST_EXPECT_MSG_EQ(arrival.segment, expected[i].segment, "order");
+            NS_TEST_EXPECT_MSG_EQ(arrival.time, expected[i].time * MS + EXTRA, "time");
+        }
+        NS_TEST_EXPECT_MSG_EQ(direction.GetBottleneck()->RandomLosses().all, losses, "losses");
+    }
+
+    void DoRun() override
+    {
+        Check(Handover::OVERTAKE, {{90, 0}, {105, 1}, {130, 2}, {210, 4}, {225, 3}}, 0);
+        Check(Handover::IN_ORDER, {{90, 0}, {105, 1}, {130, 2}, {225, 3}, {225, 4}}, 0);
+        Check(Handover::LOST, {{90, 0}, {130, 2}, {210, 4}}, 2);
+    }
+};
+
+class LossStepTest : public SimulationTestCase
+{
+  public:
+    LossStepTest()
+        : SimulationTestCase("Loss has its value of the time, random or periodic")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        LinkSpec spec;
+        spec.lossSteps = {{10 * MS, 1}, {20 * MS, 0}, {30 * MS, 0.25}};
+        spec.lossPattern = LossPattern::PERIODIC;
+        Link link(spec, Stream(1));
+        std::vector<int64_t> lost;
+        for (int64_t time = 0; time < 50; ++time)
+        {
+            if (link.Enqueue(time * MS, 1'000) == Link::DROPPED)
+            {
+                lost.push_back(time);
+            }
+        }
+        std::vector<int64_t> expected{10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 33, 37, 41, 45, 49};
+        NS_TEST_EXPECT_MSG_EQ((lost == expected), true, "every fourth from 30 ms on");
+        spec.lossPattern = LossPattern::RANDOM;
+        spec.lossSteps = {{10 * MS, 0.3}, {20 * SECOND, 0}};
+        Link random(spec, Stream(2));
+        for (int64_t time = 0; time < 30'000; ++time)
+        {
+            random.Enqueue(time * MS, 1'000);
+        }
+        NS_TEST_EXPECT_MSG_EQ_TOL(random.RandomLosses().all, 0.3 * 19'990, 260, "four sigma");
+    }
+};
+
+class BufferStepTest : public SimulationTestCase
+{
+  public:
+    BufferStepTest()
+        : SimulationTestCase("A buffer has its size of the time; what waits in it stays")
+    {
+    }
+
+  private:
+    template <class Offer>
+    static int Accepted(int packets, Offer offer)
+    {
+        int accepted = 0;
+        for (int i = 0; i < packets; ++i)
+        {
+            accepted += offer();
+        }
+        return accepted;
+    }
+
+    void DoRun() override
+    {
+        LinkSpec spec;
+        spec.rate = 8e6; // 1000 bytes a millisecond
+        spec.bufferBytes = 2'000;
+        spec.bufferSteps = {{10 * MS, 0, 5}, {12 * MS, 1'000, 0}, {50 * MS, 0, 0}};
+        Link link(spec, Stream(1));
+        auto at = [&](int64_t now) {
+            return [&link, now] { return link.Enqueue(now, 1'000) != Link::DROPPED; };
+        };
+        NS_TEST_EXPECT_MSG_EQ(Accepted(9, at(0)), 3, "one in service, two wait");
+        NS_TEST_EXPECT_MSG_EQ(Accepted(9, at(10 * MS)), 6, "one in service, five wait");
+        NS_TEST_EXPECT_MSG_EQ(link.WaitingBytes(12 * MS), 3'000, "they stay");
+        NS_TEST_EXPECT_MSG_EQ(Accepted(9, at(12 * MS)), 0, "three wait");
+        NS_TEST_EXPECT_MSG_EQ(Accepted(9, at(15 * MS)), 1, "none waits, one is in service");
+        NS_TEST_EXPECT_MSG_EQ(Accepted(9, at(50 * MS)), 9, "without a limit");
+
+        spec.queue = CodelSpec{.target = 5 * SECOND, .interval = 100 * SECOND};
+        QueuedLink queued(spec, Stream(1), Stream(2));
+        PathDirection behind;
+        Propagation& exit = behind.PropagationOf(0);
+        Destination destination;
+        Packet packet{};
+        packet.sink = &destination;
+        for (const auto& [now, drops] : {std::pair{0, 6}, {10, 9}, {12, 18}, {50, 18}})
+        {
+            for (int i = 0; i < 9; ++i)
+            {
+                queued.Enqueue(now * MS, packet, 1'000, nullptr, 0, exit);
+            }
+            NS_TEST_EXPECT_MSG_EQ(queued.Drops().all, drops, "a queue discipline at " << now);
+        }
+    }
+};
+
 class PathVariationTestSuite : public ns3::TestSuite
 {
   public:
@@ -318,6 +475,9 @@ class PathVariationTestSuite : public ns3::TestSuite
         AddTestCase(new PolicerTest, Duration::QUICK);
         AddTestCase(new PolicerPlaceTest, Duration::QUICK);
         AddTestCase(new JitterTest, Duration::QUICK);
+        AddTestCase(new DelayStepTest, Duration::QUICK);
+        AddTestCase(new LossStepTest, Duration::QUICK);
+        AddTestCase(new BufferStepTest, Duration::QUICK);
     }
 };
 

@@ -442,9 +442,9 @@ EXPERIMENTS = [
     {"tcp": {"timestamps": False, "ecn": True}, "direction": "down", "duration": "90s"},
     {"tcp": {"timestamps": False, "mss": 1448}},
     {"tcp": {"timestamps": False}},
-    {"path": {"rate": "100Mbps", "rate_trace": "TRACE"}},
-    {"path": {"rate_trace": "TRACE"}},
-    {"path": {"rate": "7Mbps", "rate_trace": "TRACE"}, "flows": [{"start": "3s"}, {"cc": "bbr"}]},
+    {"path": {"rate": "100Mbps", "trace": "TRACE"}},
+    {"path": {"trace": "TRACE"}},
+    {"path": {"rate": "7Mbps", "trace": "TRACE"}, "flows": [{"start": "3s"}, {"cc": "bbr"}]},
 ]
 
 

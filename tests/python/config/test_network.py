@@ -335,8 +335,8 @@ def test_settings_and_files_reach_links(tmp_path):
         [network]
         shape = "parking-lot"
         size = 3
-        links.hop2.rate_trace = "down.csv"
-        links.hop3.reverse.rate_trace = "down.csv"
+        links.hop2.trace = "down.csv"
+        links.hop3.reverse.trace = "down.csv"
         """)
     table = scenario.read_scenario(tmp_path / "scenario.toml")
     settings = {"network.links.hop1.rate": "5Mbps", "network.access.rtt": "4ms"}

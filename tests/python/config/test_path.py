@@ -78,7 +78,7 @@ def test_the_other_direction_is_checked_like_the_first(reverse, message, refusal
 def test_a_trace_gives_the_rate_of_the_other_direction(tmp_path):
     trace = tmp_path / "uplink.csv"
     trace.write_text("time_s,rate_Mbps\n0,4\n1,8\n2,6\n")
-    path = tc.Path(reverse={"rate_trace": str(trace), "queue": "codel"})
+    path = tc.Path(reverse={"trace": str(trace), "queue": "codel"})
     assert path.backward.rate == 6e6
 
 

@@ -29,7 +29,7 @@ def write(tmp_path):
 
 
 def link(file, **path):
-    experiment = tc.Experiment(path=tc.Path(rate_trace=file, **path))
+    experiment = tc.Experiment(path=tc.Path(trace=file, **path))
     return experiment_spec(experiment)["links"][0]["forward"]
 
 
@@ -52,17 +52,17 @@ def test_a_mahimahi_trace_repeats(write):
 
 def test_the_mean_rate_stands_for_the_rate_unless_one_is_given(write):
     file = write("time_s,rate_Mbps\n0,30\n1,10\n4,50\n")
-    assert tc.Path(rate_trace=file).rate == 15e6
-    assert tc.Path(rate_trace=file, rate="20Mbps").rate == 20e6
+    assert tc.Path(trace=file).rate == 15e6
+    assert tc.Path(trace=file, rate="20Mbps").rate == 20e6
     assert link(file, rtt="100ms")["buffer_bytes"] == 187_500
-    assert tc.Path(rate_trace=write("0\n2\n", "mm")).rate == 12e6
-    assert tc.Path(rate_trace=write("time_s,rate_kbps\n0,5\n", "one.csv")).rate == 5e3
+    assert tc.Path(trace=write("0\n2\n", "mm")).rate == 12e6
+    assert tc.Path(trace=write("time_s,rate_kbps\n0,5\n", "one.csv")).rate == 5e3
 
 
 def test_goodput_follows_the_trace(write):
     file = write("time_s,rate_Mbps\n0,40\n10,10\n")
     result = tc.run(
-        tc.Experiment(path=tc.Path(rate_trace=file, rtt="20ms"), duration="20s"), progress=False
+        tc.Experiment(path=tc.Path(trace=file, rtt="20ms"), duration="20s"), progress=False
     )
     goodput = result.dataset.flow_goodput_series.isel(flow=0) / 1e6
     assert 34 < float(goodput.sel(time=slice(5, 9.9)).mean()) < 40
@@ -74,7 +74,7 @@ def test_mahimahi_delivers_what_the_trace_says(write):
     file = write("1\n1\n5\n", "trace")
     traffic = tc.CrossTraffic(rate="20Mbps", packet=1500)
     experiment = tc.Experiment(
-        path=tc.Path(rate_trace=file, buffer="20p"),
+        path=tc.Path(trace=file, buffer="20p"),
         flows=[tc.Flow(bytes=1)],
         cross_traffic=[traffic],
         duration="10s",
@@ -92,6 +92,12 @@ BAD_FILES = {
     "no-header.csv": (b"0,10\n1,20\n", "line 1: '0' is none of time_s"),
     "unit.csv": (b"time_s,rate_mbps\n0,10\n", "did you mean 'rate_Mbps'?"),
     "three.csv": (b"time_s,rate_Mbps\n0,10,5\n", "line 2: 3 columns instead of 2"),
+    "twice.csv": (b"time_s,rate_Mbps,rate_bps\n0,10,5\n", "line 1: two columns of rate"),
+    "times.csv": (b"time_s\n0\n", "line 1: a header of 1 columns"),
+    "rtt-unit.csv": (b"time_s,rtt_msec\n0,10\n", "did you mean 'rtt_ms'?"),
+    "rtt.csv": (b"time_s,rtt_ms\n0,0\n", "line 2: an RTT of 0 s is not from 1 us to 60 s"),
+    "loss.csv": (b"time_s,loss\n0,0\n1,2\n", "line 3: a loss of 200 % is not from 0 to 100 %"),
+    "buffer.csv": (b"time_s,buffer_packets\n0,0\n", "line 2: a buffer of 0 is not from 1"),
     "one.csv": (b"time_s,rate_Mbps\n0\n", "line 2: 1 columns instead of 2"),
     "text.csv": (b"time_s,rate_Mbps\n0,fast\n", "line 2: 'fast' is not a number"),
     "nan.csv": (b"time_s,rate_Mbps\n0,nan\n", "line 2: 'nan' is not a number"),
@@ -120,8 +126,8 @@ BAD_FILES = {
 def test_malformed_files(name, write):
     contents, hint = BAD_FILES[name]
     with pytest.raises(tc.ConfigError, match=re.escape(hint)) as caught:
-        tc.Path(rate_trace=write(contents, name))
-    assert caught.value.problems[0].key == "rate_trace"
+        tc.Path(trace=write(contents, name))
+    assert caught.value.problems[0].key == "trace"
 
 
 def test_files_that_are_too_large_are_not_read(tmp_path):
@@ -129,7 +135,7 @@ def test_files_that_are_too_large_are_not_read(tmp_path):
     with file.open("wb") as stream:
         stream.truncate(MAX_BYTES + 1)
     with pytest.raises(tc.ConfigError, match="64 MiB"):
-        tc.Path(rate_trace=str(file))
+        tc.Path(trace=str(file))
 
 
 @pytest.mark.parametrize("name", ["fuzz.csv", "fuzz"])
@@ -144,6 +150,14 @@ def test_files_that_are_too_large_are_not_read(tmp_path):
     | st.text("0123456789.,-e\n", max_size=60).map(
         lambda text: f"time_s,rate_bps\n0,1e6\n{text}".encode()
     )
+    | st.lists(
+        st.tuples(st.floats(0, 9), st.floats(0, 9), st.floats(0, 2), st.floats(0, 9)), max_size=4
+    ).map(
+        lambda rows: "\n".join(
+            ["time_s,rtt_ms,loss,buffer_packets", "0,1,0,1"]
+            + [",".join(map(repr, row)) for row in sorted(rows)]
+        ).encode()
+    )
 )  # fmt: skip
 def test_any_file_is_a_trace_or_an_error(name, contents, write):
     file = write(contents, name)
@@ -151,19 +165,23 @@ def test_any_file_is_a_trace_or_an_error(name, contents, write):
         trace = parse_trace(file)
     except UnitError:
         return
-    times = [time for time, _ in trace.steps]
-    assert times[0] == 0
-    assert times == sorted(set(times))
-    assert all(rate == 0 or 1e3 <= rate <= 400e9 for _, rate in trace.steps)
-    assert trace.period > 0 or trace.steps[-1][1] > 0
-    assert trace.mean_rate >= 0
+    assert trace.given
+    for key in trace.given:
+        times = [time for time, _ in getattr(trace, key)]
+        assert times[0] == 0
+        assert times == sorted(set(times))
+    assert all(rate == 0 or 1e3 <= rate <= 400e9 for _, rate in trace.rate)
+    assert all(1e-6 <= rtt <= 60 for _, rtt in trace.rtt)
+    assert all(0 <= loss <= 1 for _, loss in trace.loss)
+    assert not trace.rate or trace.period > 0 or trace.rate[-1][1] > 0
+    assert all(trace.mean(key) >= 0 for key in trace.given if key in ("rate", "rtt"))
 
 
 def test_a_file_that_changed_is_noticed(write):
     file = write("time_s,rate_Mbps\n0,10\n")
-    table = tc.Experiment(path=tc.Path(rate_trace=file)).table()
+    table = tc.Experiment(path=tc.Path(trace=file)).table()
     again = tc.Experiment.parse(table)
-    assert again.path.rate_trace == tc.Path(rate_trace=file).rate_trace
+    assert again.path.trace == tc.Path(trace=file).trace
     write("time_s,rate_Mbps\n0,20\n0.5,3\n")
     with pytest.raises(tc.ConfigError, match="SHA-256"):
         tc.Experiment.parse(table)
@@ -171,24 +189,24 @@ def test_a_file_that_changed_is_noticed(write):
 
 def test_a_file_that_changed_unseen_is_read_again(write):
     file = write("time_s,rate_Mbps\n0,5\n")
-    before, status = tc.Path(rate_trace=file), Path(file).stat()
+    before, status = tc.Path(trace=file), Path(file).stat()
     Path(file).write_text("time_s,rate_Mbps\n0,7\n")
     os.utime(file, ns=(status.st_atime_ns, status.st_mtime_ns))
-    assert tc.Path(rate_trace=file).rate_trace != before.rate_trace
-    assert tc.Path(rate_trace=file).rate == 7e6
+    assert tc.Path(trace=file).trace != before.trace
+    assert tc.Path(trace=file).rate == 7e6
 
 
 def test_a_trace_lies_beside_its_scenario(write, tmp_path, monkeypatch):
     write("time_s,rate_Mbps\n0,10\n", "rates.csv")
-    file = write('[path]\nrate_trace = "rates.csv"\n', "scenario.toml")
+    file = write('[path]\ntrace = "rates.csv"\n', "scenario.toml")
     monkeypatch.chdir("/")
     assert scenario.load(file).path.rate == 10e6
 
 
 def test_steps_and_a_trace_exclude_each_other(write):
     file = write("time_s,rate_Mbps\n0,10\n")
-    with pytest.raises(tc.ConfigError, match=r"rate_steps.*because rate_trace is given"):
-        tc.Path(rate_trace=file, rate_steps=[("1s", "5Mbps")])
+    with pytest.raises(tc.ConfigError, match=r"rate_steps.*because trace gives the rate"):
+        tc.Path(trace=file, rate_steps=[("1s", "5Mbps")])
 
 
 @pytest.mark.parametrize("queue", ["drop-tail", "codel"])
@@ -210,7 +228,61 @@ def test_the_heading_of_a_run_names_the_trace_and_not_the_rate_beside_it(write):
     path = {"rate": "50Mbps", "rtt": "20ms"}
     run = {"duration": "1s", "flows": [{"cc": "reno"}]}
     plain = tc.run({**run, "path": path}, progress=False).heading
-    traced = tc.run({**run, "path": {**path, "rate_trace": file}}, progress=False).heading
+    traced = tc.run({**run, "path": {**path, "trace": file}}, progress=False).heading
     assert "50Mbps" in plain
     assert "50Mbps" not in traced
     assert "mobile.csv" in traced
+
+
+def test_one_file_gives_rates_rtts_losses_and_buffers(write):
+    file = write(
+        "time_s,rate_Mbps,rtt_ms,loss_percent,buffer_kB\n0,10,40,0,90\n2,10,61,1.5,90\n6,4,21,0,30\n"
+    )
+    path = tc.Path(trace=file, buffer="1bdp")
+    assert (path.rate, path.rtt) == (10e6, pytest.approx(0.054)), "means, which size 1bdp"
+    link = experiment_spec(tc.Experiment(path=path))["links"][0]
+    forward, reverse = link["forward"], link["reverse"]
+    assert (forward["rate"], forward["delay"], forward["loss"]) == (10e6, 20_000_000, 0)
+    assert forward["rate_steps"] == [{"time": 6 * 10**9, "rate": 4e6}]
+    assert [step["delay"] for step in forward["delay_steps"]] == [30_500_000, 10_500_000]
+    assert [step["delay"] for step in reverse["delay_steps"]] == [30_500_000, 10_500_000]
+    assert [step["loss"] for step in forward["loss_steps"]] == [0.015, 0]
+    assert forward["buffer_bytes"] == 90_000
+    assert forward["buffer_steps"] == [{"time": 6 * 10**9, "bytes": 30_000, "packets": 0}]
+    assert reverse["loss_steps"] == [], "the other direction has no loss"
+    again = tc.Experiment.parse(tc.Experiment(path=path).table())
+    assert experiment_spec(again) == experiment_spec(tc.Experiment(path=path))
+
+
+@pytest.mark.parametrize(
+    ("columns", "keys", "message"),
+    [
+        ("rtt_ms\n0,9", {"rtt_steps": [["1s", "9ms"]]}, "rtt_steps = 1.*trace gives the rtt"),
+        ("loss\n0,0.1", {"loss": "1%"}, "loss = '1%'.*0, because trace gives the loss"),
+        ("loss\n0,0.1", {"gilbert_elliott": {"p": 0.1, "r": 0.2}}, "no column of losses"),
+        ("rtt_ms\n0,9", {"reverse": {"trace": "FILE", "rate": "9Mbps"}}, "no column of RTTs"),
+        ("buffer_bytes\n0,999", {}, "room for one packet"),
+    ],
+)
+def test_a_trace_takes_the_place_of_keys(write, columns, keys, message):
+    file = write(f"time_s,{columns}\n")
+    keys = {
+        key: value if key != "reverse" else {**value, "trace": file} for key, value in keys.items()
+    }
+    trace = {} if "reverse" in keys else {"trace": file}
+    with pytest.raises(tc.ConfigError, match=message):
+        tc.Experiment(path={**trace, **keys})
+
+
+def test_a_relays_own_rtt_replaces_the_traces(write):
+    file = write("time_s,rtt_ms,rate_Mbps\n0,40,9\n1,60,7\n")
+    tunnel = {"name": "gost-relay-ws", "chain": [{"rtt": "10ms"}, {}]}
+    links = experiment_spec(tc.Experiment(path={"trace": file}, tunnel=tunnel))["links"]
+    assert [link["forward"].get("delay_steps") for link in links] == [
+        [{"time": 10**9, "delay": 30_000_000}], None, [{"time": 10**9, "delay": 30_000_000}],
+    ]  # fmt: skip
+    assert all(len(link["forward"]["rate_steps"]) == 1 for link in links)
+    with pytest.raises(
+        tc.ConfigError, match=r"path.trace.*no column of the rtt with tunnel.relays"
+    ):
+        tc.Experiment(path={"trace": file}, tunnel={"name": "gost-relay-ws", "relays": 1})

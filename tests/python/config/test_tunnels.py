@@ -73,7 +73,7 @@ def test_tunnels_and_traces_are_found_beside_the_scenario(tmp_path, monkeypatch)
     (tmp_path / "mine.toml").write_text(entry.read_text())
     (tmp_path / "up.csv").write_text("time_s,rate_Mbps\n0,4\n")
     (tmp_path / "scenario.toml").write_text("""
-        path.reverse.rate_trace = "up.csv"
+        path.reverse.trace = "up.csv"
         flows = [{ tunnel = "mine.toml" }, { tunnel = "b" }]
         [tunnels]
         a = "mine.toml"

@@ -225,7 +225,7 @@ def test_fair_rates_follow_a_policed_trace_second_by_second(tmp_path):
     trace = tmp_path / "bursts.csv"
     bursts = [f"{ms / 1000},{0 if ms % 100 else 40}" for ms in range(0, 2000, 50)]
     trace.write_text("\n".join(["time_s,rate_Mbps", *bursts, "2,0", "3,6"]))
-    path = {"rtt": "40ms", "rate_trace": str(trace), "policer": {"rate": "15Mbps"}}
+    path = {"rtt": "40ms", "trace": str(trace), "policer": {"rate": "15Mbps"}}
     run = tc.run({"path": path, "flows": [{"cc": "cubic"}], "duration": "8s", "start_jitter": "0s"})
     part = 1e6 * 1448 / 1500
     owed = [(2 * 15 + 0 + 5 * 6) / 8 * part]
@@ -240,7 +240,7 @@ def test_fair_rates_of_a_trace_that_repeats(tmp_path):
     trace.write_text("\n".join(["4", "10", "10"]))
     run = tc.run(
         {
-            "path": {"rtt": "40ms", "rate_trace": str(trace)},
+            "path": {"rtt": "40ms", "trace": str(trace)},
             "duration": "2.5s",
             "start_jitter": "0s",
         }

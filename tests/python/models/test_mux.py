@@ -193,7 +193,7 @@ def test_a_tunnel_of_ones_own_may_multiplex(tmp_path):
 def test_a_hop_has_its_own_rate_where_the_path_follows_a_trace(tmp_path):
     file = tmp_path / "rates.csv"
     file.write_text("time_s,rate_Mbps\n0,30\n2,40\n")
-    path = {"rtt": "20ms", "rate_trace": str(file)}
+    path = {"rtt": "20ms", "trace": str(file)}
     tunnel = {"name": "gost-relay-ws", "cc": "bbr"}
     slow, like = (
         _run({**tunnel, "chain": [hop]}, {"cc": "bbr"}, path=path, duration="4s", warmup="1s")

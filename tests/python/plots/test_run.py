@@ -92,7 +92,7 @@ def test_the_bottlenecks_rate_and_queue_follow_its_changes(tmp_path):
     assert 150 < delay[time > 4].max() < 165
 
     (tmp_path / "outage.csv").write_text("time_s,rate_Mbps\n0,10\n2,0\n3,10\n")
-    path = {"rate_trace": str(tmp_path / "outage.csv"), "rtt": "40ms", "buffer": "100kB"}
+    path = {"trace": str(tmp_path / "outage.csv"), "rtt": "40ms", "buffer": "100kB"}
     result = tc.run({"path": path, "duration": "6s"}, progress=False)
     goodput, _, queue = plots.plot_run(result).axes
     (rate,) = (it for it in goodput.patches if it.get_label() == "bottleneck rate")

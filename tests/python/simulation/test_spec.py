@@ -64,6 +64,40 @@ ARRIVALS = {
         lambda spec: [(step.time, step.rate) for step in spec.path.forward.rate_steps],
         [(2 * 10**9, 5e6)],
     ),
+    "path.rtt_steps": (
+        [["2s", "60ms"]],
+        lambda spec: [(step.time, step.delay) for step in spec.path.forward.delay_steps],
+        [(2 * 10**9, 30_000_000)],
+    ),
+    "path.handover": ("lost", lambda spec: spec.path.forward.handover, "lost"),
+    "path.loss_steps": (
+        [["2s", "100%"]],
+        lambda spec: [(step.time, step.loss) for step in spec.path.forward.loss_steps],
+        [(2 * 10**9, 1.0)],
+    ),
+    "path.buffer_steps": (
+        [["2s", "9kB"], ["3s", "7p"]],
+        lambda spec: [
+            (step.time, step.bytes, step.packets) for step in spec.path.forward.buffer_steps
+        ],
+        [(2 * 10**9, 9000, 0), (3 * 10**9, 0, 7)],
+    ),
+    "path.queue.bandwidth": ("9Mbps", lambda spec: spec.path.forward.queue.bandwidth, 9e6),
+    "path.queue.overhead": ("docsis", lambda spec: spec.path.forward.queue.overhead, 18),
+    "path.queue.mpu": ("70B", lambda spec: spec.path.forward.queue.least_size, 70),
+    "path.queue.cells": ("ptm", lambda spec: spec.path.forward.queue.cells, "ptm"),
+    "path.queue.rtt": (
+        "60ms",
+        lambda spec: (spec.path.forward.queue.interval, spec.path.forward.queue.target),
+        (60_000_000, 3_000_000),
+    ),
+    "path.queue.isolation": ("hosts", lambda spec: spec.path.forward.queue.isolation, "hosts"),
+    "path.queue.ack_filter": (
+        "aggressive",
+        lambda spec: spec.path.forward.queue.ack_filter,
+        "aggressive",
+    ),
+    "path.queue.ingress": (True, lambda spec: spec.path.forward.queue.ingress, True),
     "path.queue.name": ("codel", lambda spec: spec.path.forward.queue.kind, "codel"),
     "path.queue.target": ("7ms", lambda spec: spec.path.forward.queue.target, 7_000_000),
     "path.queue.interval": ("70ms", lambda spec: spec.path.forward.queue.interval, 70_000_000),
@@ -105,6 +139,11 @@ ARRIVALS = {
         "exponential",
         lambda spec: spec.path.forward.jitter_distribution,
         "exponential",
+    ),
+    "path.jitter_deviation": (
+        "300us",
+        lambda spec: spec.path.forward.jitter_deviation,
+        300_000,
     ),
     "path.jitter_reorders": (True, lambda spec: spec.path.forward.jitter_reorders, True),
     "path.rtt": ("30ms", lambda spec: spec.path.rtt, 30_000_000),
@@ -282,7 +321,7 @@ ARRIVALS = {
 #: Tested below, or of no effect on the models.
 ELSEWHERE = {
     "title", "flows.interarrival", "flows.bytes_shape", "flows.bytes_most", "flows.user",
-    "hosts.tcp_adv_win_scale", "path.rate_trace",
+    "hosts.tcp_adv_win_scale", "path.trace",
 }  # fmt: skip
 
 #: Keys that say who is where: test_network.py.
@@ -302,6 +341,8 @@ AROUND = {
     "path.jitter": {"jitter": "1ms"},
     "path.jitter_distribution": {"jitter": "1ms"},
     "path.jitter_reorders": {"jitter": "1ms"},
+    "path.jitter_deviation": {"jitter": "1ms", "jitter_distribution": "normal"},
+    "path.handover": {"rtt_steps": [["1s", "9ms"]]},
     **{
         key: {"queue": discipline_with(key.removeprefix("path.queue."))}
         for key in ARRIVALS
@@ -567,7 +608,7 @@ def test_a_hop_is_like_the_path_unless_said():
 def test_a_hops_own_rate_replaces_the_paths_trace(tmp_path):
     file = tmp_path / "rates.csv"
     file.write_text("time_s,rate_Mbps\n0,30\n2,40\n")
-    like, own = _hops({"rate_trace": str(file)}, {}, {"rate": "5Mbps"})
+    like, own = _hops({"trace": str(file)}, {}, {"rate": "5Mbps"})
     assert [step.rate for step in like.forward.rate_steps] == [40e6]
     assert (own.forward.rate, own.forward.rate_steps) == (5e6, [])
     assert own.forward.buffer_bytes == 5e6 * 0.04 / 8, "1bdp of its own rate"

@@ -86,7 +86,7 @@ def with_files(tmp_path_factory):
     base = {"path": {"rtt": "20ms"}, "duration": "1s"}
     zipped = {
         "tunnel": ["none", str(folder / "mine.toml"), "none"],
-        "path.rate_trace": [str(file) for file in files],
+        "path.trace": [str(file) for file in files],
     }
     tc.sweep(base, {"zip": zipped}, 1, name="x", store=folder / "runs", jobs=1, progress=False)
     return folder

@@ -375,7 +375,7 @@ def test_a_sweep_is_good_from_any_directory(tmp_path, monkeypatch, run):
     shutil.copy(catalog.path_of("wireguard"), work / "mine.toml")
     (work / "rates.csv").write_text("time_s,rate_Mbps\n0,5\n0.5,4\n")
     monkeypatch.chdir(work)
-    base = {"path": {"rate_trace": "rates.csv", "rtt": "20ms"}, "duration": "1s"}
+    base = {"path": {"trace": "rates.csv", "rtt": "20ms"}, "duration": "1s"}
     axes = {"tunnel": ["mine.toml", "none"]}
     done = tc.sweep(base, axes, 1, name="mine", store="runs", jobs=1, progress=False)
     assert tc.open("runs/mine", series=True).identical(tc.open(work / "runs/mine", series=True))

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Draw a path that changes every 15 s, and what TCP makes of it.
+
+``.venv/bin/python results/paths/draw.py`` runs both experiments and writes the SVG file beside this
+one.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from matplotlib.figure import Figure
+
+import tunnelcc as tc
+from tunnelcc.plots import gallery
+
+HERE = Path(__file__).parent
+SCENARIO = HERE.parents[1] / "scenarios/examples/starlink-like.toml"
+COLOURS = {"bbr": "#D55E00", "cubic": "#0072B2"}
+
+
+def starlink_like(results: dict[str, tc.Result]) -> Figure:
+    """Rate and goodput, and RTT, of BBR and CUBIC."""
+    experiment = results["bbr"].experiment
+    figure = Figure(figsize=(7.2, 4.4))
+    rates, rtts = figure.subplots(2, 1, sharex=True)
+    path, end = experiment.path, experiment.duration
+    for axes, key, unit in ((rates, "rate", 1e-6), (rtts, "rtt", 1e3)):
+        moments, values = np.array([*path.over_time(key), (end, path.over_time(key)[-1][1])]).T
+        label = "rate of the path" if key == "rate" else "RTT without queue and jitter"
+        axes.step(moments, values * unit, where="post", color="#222222", lw=1.2, label=label)
+    for cc, colour in COLOURS.items():
+        result = results[cc]
+        time = result["time"]
+        series = result.dataset["flow_goodput_series"].isel(flow=0).values * 1e-6
+        second = np.floor(time - 1e-9).astype(int)  # means of seconds
+        goodput = np.bincount(second, series) / np.bincount(second)
+        name, label = cc.upper(), f"goodput, {cc.upper()}"
+        rates.step(
+            range(len(goodput)),
+            goodput,
+            where="post",
+            color=colour,
+            lw=1.2,
+            label=label,
+        )
+        rtts.plot(time, 1e3 * result.path_leg(0).srtt, color=colour, lw=0.8, label=f"srtt, {name}")
+    rates.set_ylabel("Mbit/s")
+    rates.set_ylim(0, 260)
+    rtts.set_ylabel("ms")
+    rtts.set_ylim(0, 310)
+    rtts.set_xlabel("time (s)")
+    rtts.set_xlim(0, end)
+    rtts.set_xticks(np.arange(0, end + 1, 15))
+    for axes in (rates, rtts):
+        axes.legend(loc="upper right", fontsize=7, ncols=3)
+        axes.grid(alpha=0.3)
+    return figure
+
+
+def _results(_: Path) -> dict[str, tc.Result]:
+    experiment = tc.load(SCENARIO)
+    return {cc: tc.run(experiment.with_({"cc": cc}), progress=False) for cc in COLOURS}
+
+
+if __name__ == "__main__":
+    gallery.main({"starlink-like": starlink_like}, _results, HERE, __doc__ or "")

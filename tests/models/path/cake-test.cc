@@ -1,0 +1,446 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+/**
+ * \file
+ * Checks CAKE against arithmetic: its shaper, COBALT, its shares, and its filter of ACKs.
+ */
+#include "path/cake.h"
+#include "path/path.h"
+#include "support/queue-disc-subject.h"
+
+#include <cmath>
+#include <numeric>
+#include <vector>
+
+namespace
+{
+
+using namespace tunnelcc;
+
+const CakeSpec CAKE{.target = 5 * MS,
+                    .interval = 100 * MS,
+                    .isolation = CakeIsolation::TRIPLE_ISOLATE,
+                    .mtu = 1'500};
+
+class CakeShaperTest : public SimulationTestCase
+{
+  public:
+    CakeShaperTest()
+        : SimulationTestCase("CAKE's shaper spaces packets by the bytes that its link will count")
+    {
+    }
+
+  private:
+    static uint32_t Counted(uint32_t bytes, int32_t overhead, uint32_t least, CellFraming cells)
+    {
+        CakeSpec cake = CAKE;
+        cake.overhead = overhead;
+        cake.leastSize = least;
+        cake.cells = cells;
+        PacketStore store;
+        return CakeQueueDisc(MakeSpec(cake), cake, store, QueueStream()).Counted(bytes);
+    }
+
+    class Destination final : public PacketSink
+    {
+      public:
+        void Receive(int64_t now, const Packet& /* packet */, const PacketExtras*) override
+        {
+            arrivals.push_back(now);
+        }
+
+        std::vector<int64_t> arrivals;
+    };
+
+    void DoRun() override
+    {
+        NS_TEST_EXPECT_MSG_EQ(Counted(1'000, 0, 0, CellFraming::NONE), 1'000, "raw");
+        NS_TEST_EXPECT_MSG_EQ(Counted(1'000, 38, 84, CellFraming::NONE), 1'038, "Ethernet");
+        NS_TEST_EXPECT_MSG_EQ(Counted(40, 38, 84, CellFraming::NONE), 84, "at least");
+        // 1032 bytes in 22 cells of 48, each of 53 with its header; 1030 and 17 more.
+        NS_TEST_EXPECT_MSG_EQ(Counted(1'000, 32, 0, CellFraming::ATM), 22 * 53, "ATM");
+        NS_TEST_EXPECT_MSG_EQ(Counted(1'000, 30, 0, CellFraming::PTM), 1'047, "PTM");
+
+        CakeSpec cake = CAKE;
+        cake.bandwidth = 8e6; // 1000 bytes a millisecond
+        cake.overhead = 38;
+        LinkSpec spec = MakeSpec(cake);
+        spec.rate = 80e6;
+        PathDirection direction(spec, PathStreams::Forward(1));
+        Destination destination;
+        Channel channel(direction, 10 * MS);
+        auto send = [&](int64_t now, int packets) {
+            At(now, [&channel, &destination, now, packets] {
+                for (int i = 0; i < packets; ++i)
+                {
+                    Packet packet{};
+                    packet.sink = &destination;
+                    channel.Send(now, packet, 962);
+                }
+            });
+        };
+        send(0, 3);
+        send(100 * MS, 2);            // idle time gives no credit
+        send(100 * MS + 500 * US, 1); // waits for its turn
+        ns3::Simulator::Run();
+        // 962 bytes take 96.2 us on the link itself.
+        std::vector<int64_t> expected;
+        for (const int64_t start : {0, 1, 2, 100, 101, 102})
+        {
+            expected.push_back(start * MS + 96'200 + 10 * MS);
+        }
+        NS_TEST_EXPECT_MSG_EQ((destination.arrivals == expected), true, "1000 bytes each");
+    }
+};
+
+class CobaltTest : public SimulationTestCase
+{
+  public:
+    CobaltTest()
+        : SimulationTestCase(
+              "COBALT drops after an interval, then ever more often by the root of its count")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        // 1.25 packets arrive per packet sent. The wait at t is t / 5: above 5 ms after 25 ms.
+        std::vector<Offer> offers;
+        for (int64_t i = 0; i < 1'200; ++i)
+        {
+            offers.push_back({i * 800 * US, PACKET, 0});
+        }
+        OurSubject subject(MakeSpec(CAKE));
+        subject.disc->AddFlow(0, {});
+        const auto fates = RunOurs(subject, offers);
+        const auto drops = HeadDropTimes(fates);
+        NS_TEST_ASSERT_MSG_GT(drops.size(), 6, "it drops");
+        double expected = 26e6 + 100e6;
+        for (size_t count = 1; count < 6; ++count)
+        {
+            NS_TEST_EXPECT_MSG_EQ_TOL(static_cast<double>(drops[count - 1]),
+                                      expected,
+                                      2e6,
+                                      "drop " << count);
+            expected += 100e6 / std::sqrt(count + 1);
+        }
+    }
+};
+
+class CobaltMarkTest : public SimulationTestCase
+{
+  public:
+    CobaltMarkTest()
+        : SimulationTestCase("COBALT marks packets of ECN where it would drop")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        std::vector<Offer> offers;
+        for (int64_t i = 0; i < 1'200; ++i)
+        {
+            offers.push_back({i * 800 * US, PACKET, 0, true});
+        }
+        OurSubject subject(MakeSpec(CAKE));
+        subject.disc->AddFlow(0, {});
+        const auto fates = RunOurs(subject, offers);
+        NS_TEST_EXPECT_MSG_GT(subject.disc->Marks().value().all, 6, "it marks");
+        NS_TEST_EXPECT_MSG_EQ(subject.disc->Drops().all, 0, "and drops nothing");
+    }
+};
+
+class BlueTest : public SimulationTestCase
+{
+  public:
+    BlueTest()
+        : SimulationTestCase("BLUE drops more with each overflow, and less with each idle turn")
+    {
+    }
+
+  private:
+    static constexpr Cobalt::Times TIMES{.target = 5 * MS, .interval = 100 * MS, .packet = 0};
+
+    /// Share that is dropped of packets that can be marked and did not wait.
+    static double Dropped(Cobalt cobalt, int64_t now, RandomStream& stream)
+    {
+        constexpr int PACKETS = 20'000;
+        int dropped = 0;
+        for (int i = 0; i < PACKETS; ++i)
+        {
+            dropped += cobalt.Judge(now, 0, 0, true, TIMES, stream).isDropped;
+        }
+        return 1.0 * dropped / PACKETS;
+    }
+
+    void DoRun() override
+    {
+        RandomStream stream = QueueStream();
+        Cobalt cobalt;
+        int64_t now = SECOND;
+        NS_TEST_EXPECT_MSG_EQ(Dropped(cobalt, now, stream), 0, "at first");
+        for (int i = 0; i < 64; ++i)
+        {
+            cobalt.OnFull(now, TIMES);
+            cobalt.OnFull(now + MS, TIMES); // too early to count
+            now += 6 * MS;
+        }
+        // 4 sigma of 20,000 packets are 0.012.
+        NS_TEST_EXPECT_MSG_EQ_TOL(Dropped(cobalt, now, stream), 64.0 / 256, 0.013, "overflows");
+        for (int i = 0; i < 512; ++i)
+        {
+            cobalt.OnEmpty(now, TIMES);
+            now += 6 * MS;
+        }
+        NS_TEST_EXPECT_MSG_EQ_TOL(Dropped(cobalt, now, stream), 1.0 / 8, 0.01, "half the way back");
+        for (int i = 0; i < 512; ++i)
+        {
+            cobalt.OnEmpty(now, TIMES);
+            now += 6 * MS;
+        }
+        NS_TEST_EXPECT_MSG_EQ(Dropped(cobalt, now, stream), 0, "all the way");
+        for (int i = 0; i < 300; ++i)
+        {
+            cobalt.OnFull(now, TIMES);
+            now += 6 * MS;
+        }
+        NS_TEST_EXPECT_MSG_EQ(Dropped(cobalt, now, stream), 1, "everything");
+    }
+};
+
+class CakeShareTest : public SimulationTestCase
+{
+  public:
+    CakeShareTest()
+        : SimulationTestCase("CAKE shares among hosts, then among their flows")
+    {
+    }
+
+  private:
+    /// Share that the one flow of a host has beside the eight flows of another.
+    static double ShareOfOne(CakeIsolation isolation, bool isOneDestination)
+    {
+        CakeSpec cake = CAKE;
+        cake.isolation = isolation;
+        cake.target = 10 * SECOND; // the order alone
+        OurSubject subject(MakeSpec(cake));
+        for (uint32_t flow = 0; flow < 9; ++flow)
+        {
+            subject.disc->AddFlow(flow, {flow == 8, isOneDestination ? 2 : 10 + flow});
+        }
+        std::vector<Offer> offers;
+        for (int64_t i = 0; i < 2'000; ++i)
+        {
+            for (uint32_t flow = 0; flow < 9; ++flow)
+            {
+                offers.push_back({i * MS, PACKET, flow});
+            }
+        }
+        const auto fates = RunOurs(subject, offers);
+        double one = 0;
+        double all = 0;
+        for (size_t i = 0; i < offers.size(); ++i)
+        {
+            const bool counts = fates[i].served >= 500 * MS;
+            all += counts;
+            one += counts && offers[i].flow == 8;
+        }
+        return one / all;
+    }
+
+    void DoRun() override
+    {
+        const double tolerance = 0.02;
+        auto check = [&](CakeIsolation isolation, bool isOneDestination, double expected) {
+            NS_TEST_EXPECT_MSG_EQ_TOL(ShareOfOne(isolation, isOneDestination),
+                                      expected,
+                                      tolerance,
+                                      ENUM_NAMES<CakeIsolation>[static_cast<size_t>(isolation)]);
+        };
+        check(CakeIsolation::FLOWS, false, 1.0 / 9);
+        check(CakeIsolation::DUAL_SRCHOST, false, 1.0 / 2);
+        check(CakeIsolation::DUAL_SRCHOST, true, 1.0 / 2);
+        check(CakeIsolation::DUAL_DSTHOST, false, 1.0 / 9);
+        check(CakeIsolation::TRIPLE_ISOLATE, false, 1.0 / 2);
+        check(CakeIsolation::TRIPLE_ISOLATE, true, 1.0 / 9); // the destination is as busy
+        check(CakeIsolation::SRCHOST, true, 1.0 / 2);
+        check(CakeIsolation::DSTHOST, false, 1.0 / 9);
+        check(CakeIsolation::HOSTS, true, 1.0 / 2);
+    }
+};
+
+class CakeSparseTest : public SimulationTestCase
+{
+  public:
+    CakeSparseTest()
+        : SimulationTestCase("A sparse flow does not wait in CAKE, beside one that floods")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        std::vector<Offer> offers;
+        for (int64_t i = 0; i < 40'000; ++i)
+        {
+            offers.push_back({i * 250 * US, PACKET, 0});
+            if (i % 400 == 200)
+            {
+                offers.push_back({i * 250 * US + 20, 100, 1});
+            }
+        }
+        OurSubject subject(MakeSpec(CAKE));
+        subject.disc->AddFlow(0, {0, 1});
+        subject.disc->AddFlow(1, {0, 1});
+        const auto fates = RunOurs(subject, offers);
+        for (size_t i = 0; i < offers.size(); ++i)
+        {
+            if (offers[i].flow == 1)
+            {
+                NS_TEST_ASSERT_MSG_EQ((fates[i].served >= 0), true, "no drop");
+                NS_TEST_ASSERT_MSG_LT_OR_EQ(fates[i].served - offers[i].time, PACKET_TIME, "wait");
+            }
+        }
+    }
+};
+
+class CakeAckFilterTest : public SimulationTestCase
+{
+  public:
+    CakeAckFilterTest()
+        : SimulationTestCase("CAKE drops ACKs where a later one says as much")
+    {
+    }
+
+  private:
+    struct Ack
+    {
+        uint32_t number;
+        bool isEce{false};
+        std::vector<uint32_t> blocks{}; //!< begin, end, begin, end, …
+        bool isData{false};
+        uint32_t flow{0};
+    };
+
+    /// The ACKs that are left of `acks`, by their places.
+    static std::vector<uint32_t> Left(AckFilter filter, const std::vector<Ack>& acks)
+    {
+        CakeSpec cake = CAKE;
+        cake.ackFilter = filter;
+        cake.isolation = CakeIsolation::FLOWBLIND;
+        const LinkSpec spec = MakeSpec(cake);
+        PacketStore store;
+        CakeQueueDisc disc(spec, cake, store, QueueStream());
+        disc.AddFlow(0, {});
+        disc.AddFlow(1, {});
+        for (uint32_t place = 0; place < acks.size(); ++place)
+        {
+            const Ack& ack = acks[place];
+            QueuedPacket* packet = store.Take();
+            *packet = QueuedPacket{};
+            packet->bytes = 52 + place; // to know it again
+            packet->flow = ack.flow;
+            Packet& fields = packet->packet;
+            fields.kind = ack.isData ? PacketKind::DATA : PacketKind::ACK;
+            fields.hasAck = ack.isData;
+            fields.isEce = ack.isEce;
+            fields.sackBlocks = ack.blocks.size() / 2;
+            (ack.isData ? packet->extras.ackNumber : fields.ackNumber) = ack.number;
+            for (size_t block = 0; block < ack.blocks.size() / 2; ++block)
+            {
+                packet->extras.blocks.begin[block] = ack.blocks[2 * block];
+                packet->extras.blocks.end[block] = ack.blocks[2 * block + 1];
+            }
+            disc.Enqueue(0, packet);
+        }
+        std::vector<uint32_t> left;
+        while (QueuedPacket* packet = disc.Dequeue(0))
+        {
+            left.push_back(packet->bytes - 52);
+        }
+        NS_ABORT_UNLESS(left.size() + disc.Drops().all == acks.size());
+        return left;
+    }
+
+    void Check(AckFilter filter,
+               const std::vector<Ack>& acks,
+               const std::vector<uint32_t>& expected,
+               const char* what)
+    {
+        NS_TEST_EXPECT_MSG_EQ((Left(filter, acks) == expected), true, what);
+    }
+
+    void DoRun() override
+    {
+        const std::vector<Ack> four{{1}, {3}, {5}, {7}};
+        Check(AckFilter::NONE, four, {0, 1, 2, 3}, "no filter");
+        Check(AckFilter::NORMAL, four, {2, 3}, "one more than needed stays");
+        Check(AckFilter::AGGRESSIVE, four, {3}, "the last one");
+        const auto filter = AckFilter::AGGRESSIVE;
+        Check(filter, {{1}, {1}, {1}}, {0, 1, 2}, "duplicate ACKs tell of arrivals");
+        Check(filter, {{1, false, {5, 6}}, {3}}, {0, 1}, "a block that the later one lacks");
+        Check(filter, {{1, false, {5, 6}}, {1, false, {5, 8}}}, {1}, "it sacks more");
+        Check(filter, {{1, false, {5, 6}}, {3, false, {5, 6}}}, {1}, "the same, and more");
+        Check(filter, {{1, true}, {3}}, {0, 1}, "the echo of a mark ends");
+        Check(filter, {{1}, {3, false, {}, true}, {5}}, {1, 2}, "data stay, and tell as much");
+        Check(filter, {{1}, {3, false, {}, false, 1}}, {0, 1}, "another flow");
+        Check(filter, {{3}, {1}}, {0, 1}, "an older one");
+    }
+};
+
+class CakeOverflowTest : public SimulationTestCase
+{
+  public:
+    CakeOverflowTest()
+        : SimulationTestCase("CAKE beyond its limit drops the head of the longest queue")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        LinkSpec spec = MakeSpec(CAKE);
+        spec.bufferPackets = 10;
+        OurSubject subject(spec);
+        subject.disc->AddFlow(0, {0, 1});
+        subject.disc->AddFlow(1, {0, 1});
+        uint32_t number = 0;
+        for (; number < 8; ++number)
+        {
+            subject.Enqueue(0, number, {0, PACKET, 0});
+        }
+        for (; number < 12; ++number)
+        {
+            subject.Enqueue(0, number, {0, PACKET, 1});
+        }
+        NS_TEST_EXPECT_MSG_EQ(subject.disc->Drops().all, 2, "0 and 1");
+        NS_TEST_EXPECT_MSG_EQ(subject.disc->WaitingPackets(), 10, "the others wait");
+        bool isMarked;
+        NS_TEST_EXPECT_MSG_EQ(subject.Dequeue(0, isMarked), 2, "the head is gone");
+    }
+};
+
+class PathCakeTestSuite : public ns3::TestSuite
+{
+  public:
+    PathCakeTestSuite()
+        : ns3::TestSuite("tunnelcc-path-cake", Type::UNIT)
+    {
+        AddTestCase(new CakeShaperTest, Duration::QUICK);
+        AddTestCase(new CobaltTest, Duration::QUICK);
+        AddTestCase(new CobaltMarkTest, Duration::QUICK);
+        AddTestCase(new BlueTest, Duration::QUICK);
+        AddTestCase(new CakeShareTest, Duration::QUICK);
+        AddTestCase(new CakeSparseTest, Duration::QUICK);
+        AddTestCase(new CakeAckFilterTest, Duration::QUICK);
+        AddTestCase(new CakeOverflowTest, Duration::QUICK);
+    }
+};
+
+PathCakeTestSuite g_pathCakeTestSuite;
+
+} // namespace
