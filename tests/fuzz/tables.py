@@ -455,6 +455,7 @@ class Draw:
                 "rate": lambda: self._link_rate(1e-3, 1),
                 "preamble": lambda: draw.choice((1, 37, 5000, 2**20)),
                 "write_size": lambda: draw.choice((1000, 65536, 2**20)),
+                "window": lambda: draw.choice((4096, 65536, 2**24)),
                 "user": lambda: draw.choice(("a", "b")),
                 "transport": lambda: "quic",
             }

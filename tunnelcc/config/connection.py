@@ -297,6 +297,19 @@ class Connection:
             return min(host.receive_window, UNSCALED_WINDOW << self.window_scale)
         return full_segments(min(host.receive_window, UNSCALED_WINDOW), self.mss)
 
+    @property
+    def asked_window(self) -> int | None:
+        """The window (bytes) of the buffer that the application asks for; None: it does not."""
+        if self.flow.window is None:
+            return None
+        host, kernel = self.receiving, kernels()[self.receiving.kernel]
+        window = kernel.receive_window(
+            kernel.asked_buffer(self.flow.window), host.tcp_adv_win_scale
+        )
+        if self.tcp.window_scaling:
+            return window
+        return full_segments(min(window, UNSCALED_WINDOW), self.mss)
+
     def app_cost(self, side: str) -> float:
         """Return the CPU time (ns per byte) of the application on the host ``side``.
 

@@ -27,7 +27,7 @@ LEAST_WRITE_COST = 1000  # ns
 
 
 # Keys that a flow of datagrams does not have. Its cc has no effect, so that sweeps can set it.
-_OF_STREAMS = ("bytes", "bytes_shape", "bytes_most", "preamble", "data_start")
+_OF_STREAMS = ("bytes", "bytes_shape", "bytes_most", "preamble", "data_start", "window")
 # Keys that only such a flow has.
 _OF_DATAGRAMS = ("traffic", "gaps", "playout")
 
@@ -105,6 +105,13 @@ class Flow(Ends):
         None,
         description="bytes that the client writes after it connects; the server sends once it has "
         "read some; default: 0, or 37 (iperf3's cookie) if direction is down",
+    )
+    window: Annotated[int, size(4096, 2**30)] | None = Field(
+        None,
+        description="socket buffers that the applications at both ends ask for, as iperf3 -w "
+        "(SO_SNDBUF, SO_RCVBUF): the kernel doubles them, at most to twice net.core.rmem_max "
+        "(4 MiB in kernel 6.18, 208 KiB in 5.10), and they do not grow; default: they grow to "
+        "hosts.tcp_wmem and hosts.tcp_rmem",
     )
     data_start: Moment | None = Field(
         None,
@@ -191,6 +198,13 @@ class Flow(Ends):
         if "write_size" in given and not MOST_DATAGRAM >= self.write_size:
             expected = f"at most {MOST_DATAGRAM}, the payload of a datagram"
             raise ConfigError(Problem("write_size", self.write_size, expected))
+        return self
+
+    @model_validator(mode="after")
+    def _check_window(self) -> "Flow":
+        if self.window is not None and self.transport == "quic":
+            expected = "no value with transport = 'quic', which has windows of its own"
+            raise ConfigError(Problem("window", format_size(self.window), expected))
         return self
 
     @model_validator(mode="after")

@@ -229,9 +229,8 @@ def flow(network: ResolvedNetwork, connection: Connection) -> dict[str, Number]:
     elif limits:
         size = round(min(limits) * connection.rtt / 8)
         bdp = Number(format_size(size), "derived", "rate × RTT")
-    return {
-        "RTT": rtt,
-        "BDP": bdp,
-        "segment": _segment(connection),
-        "window": Number(format_size(connection.receive_window), "derived", "receiver"),
-    }
+    window = Number(format_size(connection.receive_window), "derived", "receiver")
+    if connection.asked_window is not None:
+        key = f"flows.{connection.group}.window"
+        window = Number(format_size(connection.asked_window), "derived", key)
+    return {"RTT": rtt, "BDP": bdp, "segment": _segment(connection), "window": window}

@@ -72,6 +72,14 @@ class Kernel:
         largest = min(max(tcp_rmem, self.rmem_max), _LARGEST_WINDOW)
         return min(max(largest.bit_length() - 16, 0), _MOST_SCALE)
 
+    def asked_buffer(self, size: int) -> int:
+        """Return the bytes of the buffer that a socket gets that asks for ``size``.
+
+        As sk_setsockopt() of SO_SNDBUF and SO_RCVBUF: twice as many, at most twice
+        net.core.wmem_max or rmem_max. Both have the same default.
+        """
+        return 2 * min(size, self.rmem_max)
+
     def send_buffer_per_segment(self, payload: int) -> float:
         """Return the payload (bytes) that the send buffer gains with each segment of the window.
 

@@ -272,10 +272,23 @@ class _Flow:
         if leg.startswith("carrier") and quic is not None:
             size = format_size(quic.writes.send_buffer)
             return "QUIC's send buffer", size, self._file_key("quic.writes.send_buffer")
+        if (asked := self._asked(leg, is_sender=True)) is not None:
+            return "the application's send buffer", *asked
         host = getattr(self.placed, self.sender)
         wmem = self._host(self.sender).tcp_wmem
         key = self._host_key(self.sender, "tcp_wmem")
         return f"the send buffer of {host}", format_size(wmem), key
+
+    def _asked(self, leg: str, is_sender: bool) -> tuple[str, str] | None:
+        """Value and key of flows.window, if it counts at one end of a connection."""
+        window = self.placed.flow.window
+        if window is None or leg.startswith("carrier"):
+            return None
+        # A relay has the other end of each loopback.
+        own = leg == ("app" if is_sender == self.is_up else "target")
+        if self._kind == "relay" and not own:
+            return None
+        return format_size(window), self._flow_key("window")
 
     def _windows(self) -> Any:
         """Flow control of a shared carrier in the direction of the data."""
@@ -338,6 +351,8 @@ class _Flow:
         if leg.startswith("carrier") and rudp is not None:
             size = f"{rudp.packets.window} packets"
             return "RUDP's window", size, self._file_key("rudp.packets.window")
+        if (asked := self._asked(leg, is_sender=False)) is not None:
+            return "the application's receive window", *asked
         host = getattr(self.placed, self.receiver)
         rmem = format_size(self._host(self.receiver).receive_buffer)
         return f"the receive window of {host}", rmem, self._host_key(self.receiver, "tcp_rmem")

@@ -18,6 +18,7 @@ from tunnelcc.config.draws import uniform
 from tunnelcc.config.resolved import ResolvedNetwork, ResolvedTunnel, resolve
 from tunnelcc.config.topology import ResolvedLink, Route, Step
 from tunnelcc.hosts.kernels import kernels
+from tunnelcc.simulation import spec_tcp
 from tunnelcc.simulation.spec_links import link
 from tunnelcc.simulation.spec_parts import (
     Spec,
@@ -27,7 +28,6 @@ from tunnelcc.simulation.spec_parts import (
     same,
     spec_text,
 )
-from tunnelcc.simulation.spec_tcp import path_tcp
 
 __all__ = ["experiment_spec", "layer_wire_bytes", "network_spec", "spec_text"]
 
@@ -196,7 +196,7 @@ class _Builder:
 def _flow_tcp(connection: Connection) -> dict[str, Spec]:
     """The TCP settings of a flow's connections."""
     if connection.tunnel is None:
-        return {"tcp": path_tcp(connection, connection.mss, connection.path_ip)}
+        return {"tcp": spec_tcp.flow_tcp(connection, connection.mss, connection.path_ip)}
     from tunnelcc.simulation.spec_tunnels import flow_tcp  # as in _Builder._tunnel()
 
     return flow_tcp(connection.tunnel.entry, connection)

@@ -13,12 +13,13 @@ from tunnelcc.catalog.stream import StreamEntry
 from tunnelcc.config.connection import Connection
 from tunnelcc.hosts import costs
 from tunnelcc.simulation.spec_parts import Spec, congestion, handshake, same
+from tunnelcc.simulation.spec_tcp import flow_tcp as tcp_of_flow
 from tunnelcc.simulation.spec_tcp import own_socket, path_tcp
 
 
 def flow_tcp(entry: PacketEntry, connection: Connection) -> dict[str, Spec]:
     """The TCP settings of a flow in the tunnel, whose device does not merge segments."""
-    return {"tcp": path_tcp(connection, connection.mss, connection.versions.inner) | {"gro": 0}}
+    return {"tcp": tcp_of_flow(connection, connection.mss, connection.versions.inner) | {"gro": 0}}
 
 
 def datagram_tunnel(entry: DatagramEntry, connection: Connection, hops: Sequence[Spec]) -> Spec:

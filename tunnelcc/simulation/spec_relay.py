@@ -17,7 +17,7 @@ from tunnelcc.config.tunnel import KcpKeys
 from tunnelcc.hosts import costs
 from tunnelcc.simulation.spec_parts import Spec, handshake, layer_wire_bytes, nanoseconds, same
 from tunnelcc.simulation.spec_quic import quic_connection
-from tunnelcc.simulation.spec_tcp import loopback_tcp, own_socket, path_tcp
+from tunnelcc.simulation.spec_tcp import app_sockets, loopback_tcp, own_socket, path_tcp
 
 # Bytes after which a carrier's TLS records have their full size.
 _STEADY = 2**20
@@ -34,13 +34,14 @@ def flow_tcp(entry: RelayEntry, connection: Connection) -> dict[str, Spec]:
     """The TCP settings of a flow's carrier, and of its two connections on loopbacks."""
     link, near, far = entry.loopback.link, entry.loopback.sending, entry.loopback.receiving
     assert connection.tunnel is not None
-    if connection.direction == "down":
+    is_up = connection.direction == "up"
+    if not is_up:
         near, far = far, near
     return {
         "tcp": path_tcp(connection, connection.mss, connection.versions.inner)
         | own_socket(entry.carrier, connection.tunnel),
-        "app_tcp": loopback_tcp(connection, link, near),
-        "target_tcp": loopback_tcp(connection, link, far),
+        "app_tcp": loopback_tcp(connection, link, near) | app_sockets(connection, is_up),
+        "target_tcp": loopback_tcp(connection, link, far) | app_sockets(connection, not is_up),
     }
 
 

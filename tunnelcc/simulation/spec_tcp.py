@@ -42,6 +42,32 @@ def path_tcp(connection: Connection, mss: int, ip: int) -> Spec:
     return spec
 
 
+def flow_tcp(connection: Connection, mss: int, ip: int) -> Spec:
+    """As path_tcp(), of the applications' own connection, with the buffers that they ask for."""
+    spec, window = path_tcp(connection, mss, ip), connection.asked_window
+    if window is None:
+        return spec
+    for key in ("initial_receive_window", "initial_receive_room"):
+        spec.pop(key, None)
+    # tcp_select_initial_window(): a buffer that somebody set bounds the window (window_clamp).
+    scale = max(window.bit_length() - 16, 0)
+    return spec | _asked_send_buffer(connection) | {"receive_window": window, "window_scale": scale}
+
+
+def app_sockets(connection: Connection, is_sender: bool) -> Spec:
+    """What an application asks for on its loopback to a relay."""
+    window = connection.asked_window
+    if window is None:
+        return {}
+    return _asked_send_buffer(connection) if is_sender else {"receive_window": window}
+
+
+def _asked_send_buffer(connection: Connection) -> Spec:
+    kernel, asked = kernels()[connection.sending.kernel], connection.flow.window or 0
+    size = kernel.send_buffer(kernel.asked_buffer(asked))
+    return {"send_buffer": size, "send_buffer_per_segment": 0}
+
+
 def loopback_tcp(connection: Connection, link: relay.LoopbackLink, sockets: relay.Sockets) -> Spec:
     """Settings of a connection between an application and the relay on its host."""
     ip = connection.loopback_ip

@@ -130,6 +130,7 @@ BAD_VALUES = {
     "flows.bytes_most": [*NOT_A_SIZE, 0],
     "flows.rate": NOT_A_RATE,
     "flows.preamble": [*NOT_A_SIZE, "2MiB"],
+    "flows.window": [*NOT_A_SIZE, 0, "4095B", "2GiB"],
     "flows.data_start": [*NOT_A_TIME, "31s"],
     "flows.payload": ["txt", 5, ""],
     "flows.write_size": [*NOT_A_SIZE, 0, "17MiB"],

@@ -13,6 +13,7 @@ import pytest
 import tunnelcc as tc
 from tunnelcc.commands.compare import declare
 from tunnelcc.commands.options import KEYS
+from tunnelcc.config.resolved import resolve
 from tunnelcc.store import Store
 from tunnelcc.sweeps.results import variables
 from tunnelcc.sweeps.table import limiting_defaults, print_results
@@ -71,6 +72,14 @@ CASES = {
         {"hosts": {"tcp_rmem": "256KiB"}},
         "the receive window of server (256KiB)", "hosts.tcp_rmem", "1MiB",
     ),
+    "iperf3 -w": (
+        {"flows": [{"window": "64KiB"}]},
+        "the application's receive window (64KiB)", "flows.0.window", "256KiB",
+    ),
+    "iperf3 -w inside vtun": (
+        {"tunnel": "vtun", "flows": [{"window": "64KiB"}]},
+        "the application's receive window (64KiB)", "flows.0.window", "256KiB",
+    ),
     "a relay's send buffer": (
         {"tunnel": "gost-relay-wss", "hosts": {"tcp_wmem": "256KiB"}},
         "the send buffer of client (256KiB)", "hosts.tcp_wmem", "1MiB",
@@ -128,6 +137,28 @@ def test_the_limit_has_its_name_value_and_key(case):
     assert found["share"] > 0.5
     changed = {"flows.rate" if key == "flows.0.rate" else key: value}
     assert _run(keys, changed)["flow_goodput"] > 1.3 * flow["flow_goodput"]
+
+
+@pytest.mark.parametrize("kernel", ["5.10", "6.18"])
+def test_a_flow_gets_a_window_each_round_trip(kernel):
+    """As with iperf3 -w: of the doubled buffer, the kernel's part is the window."""
+    run = {"path": FAST, "hosts": {"kernel": kernel}, "warmup": "1s", "duration": "4s"}
+    plain = tc.run({**run, "flows": [{"window": "64KiB"}]}, progress=False)
+    window = {"5.10": 65536, "6.18": 0.625 * 2 * 65536}[kernel]
+    assert plain.goodput == pytest.approx(8 * window / 0.1, rel=0.02)
+    relay = tc.run(
+        {**run, "flows": [{"window": "64KiB"}], "tunnel": "gost-relay-ws"}, progress=False
+    )
+    assert relay.goodput > 10 * plain.goodput, "the window counts on the loopback, not on the path"
+
+
+def test_the_kernel_bounds_what_an_application_asks_for():
+    for kernel, most in (("5.10", 212992), ("6.18", 4 * 2**20)):
+        hosts = {"kernel": kernel}
+        found = resolve(tc.Experiment(hosts=hosts, flows=[{"window": "64MiB"}]))
+        (connection,) = found.connections
+        share = 0.5 if kernel == "5.10" else 0.625
+        assert connection.asked_window == 2 * most * share
 
 
 SOCKETS = {"hosts.tcp_wmem": (2**17, 2**22), "hosts.tcp_rmem": (2**17, 2**22)}

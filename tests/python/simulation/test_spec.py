@@ -185,6 +185,12 @@ ARRIVALS = {
     "flows.bytes": ("1MB", lambda spec: spec.flows[0].bytes, 10**6),
     "flows.rate": ("3Mbps", lambda spec: spec.flows[0].rate, 3e6),
     "flows.payload": ("text", lambda spec: spec.tunnel.outer[1500][0] < 1400, True),
+    # Doubled; a buffer that grows has 0 bytes a segment less.
+    "flows.window": (
+        "64KiB",
+        lambda spec: (spec.tcp.send_buffer, spec.tcp.send_buffer_per_segment),
+        (int(2 * 65536 * 0.976), 0),
+    ),
     "flows.preamble": (37, lambda spec: spec.flows[0].preamble, 37),
     "flows.data_start": ("3s", lambda spec: spec.flows[0].data_start // 10**7, 300),
     "flows.write_size": ("8KiB", lambda spec: spec.flows[0].write_size, 8192),
