@@ -11,13 +11,15 @@ namespace tunnelcc
 namespace
 {
 
-/// Phases among which PROBE_BW starts at random: all but the draining one (bbr_cycle_rand).
-constexpr uint32_t RANDOM_PHASES = 7;
+/// The phases that probe and drain, before those at the estimate.
+constexpr uint32_t PROBING_PHASES = 2;
 
 } // namespace
 
 Bbr::Bbr(const BbrParameters& parameters, int64_t stream)
     : m_parameters(parameters),
+      m_cycleLength(PROBING_PHASES + (parameters.probeInterval > 0 ? 1 : parameters.cruisePhases)),
+      m_probeInterval(ToNanoseconds(parameters.probeInterval)),
       m_probeRttInterval(ToNanoseconds(parameters.probeRttInterval)),
       m_probeRttDuration(ToNanoseconds(parameters.probeRttDuration)),
       m_bandwidthWindow(parameters.bandwidthWindow),
@@ -217,7 +219,7 @@ Bbr::IsPhaseOver(const SenderState& state, const AckEvent& event)
     const bool isFullLength = state.deliveredTime - m_cycleTime > m_minRtt;
     if (m_pacingGain == 1)
     {
-        return isFullLength;
+        return isFullLength && state.deliveredTime - m_probeTime >= m_probeInterval;
     }
     if (m_pacingGain > 1)
     {
@@ -339,15 +341,26 @@ void
 Bbr::EnterProbeBw(const SenderState& state)
 {
     m_mode = Mode::PROBE_BW;
-    m_cycleIndex = CYCLE_LENGTH - 1 - m_random.DrawBelow(RANDOM_PHASES);
+    // Any phase but the draining one (bbr_cycle_rand).
+    m_cycleIndex = m_cycleLength - 1 - m_random.DrawBelow(m_cycleLength - 1);
     AdvanceCyclePhase(state);
+    if (m_probeInterval > 0)
+    {
+        m_probeTime =
+            state.deliveredTime -
+            static_cast<int64_t>(static_cast<double>(m_probeInterval) * m_random.DrawFraction());
+    }
 }
 
 void
 Bbr::AdvanceCyclePhase(const SenderState& state)
 {
-    m_cycleIndex = (m_cycleIndex + 1) % CYCLE_LENGTH;
+    m_cycleIndex = (m_cycleIndex + 1) % m_cycleLength;
     m_cycleTime = state.deliveredTime;
+    if (m_cycleIndex == 0 && m_probeInterval > 0)
+    {
+        m_probeTime = m_cycleTime;
+    }
 }
 
 void
@@ -365,7 +378,7 @@ Bbr::UpdateGains()
         break;
     case Mode::PROBE_BW:
         m_pacingGain = 1;
-        if (!m_policer.IsDetected() && m_cycleIndex < 2)
+        if (!m_policer.IsDetected() && m_cycleIndex < PROBING_PHASES)
         {
             m_pacingGain =
                 m_cycleIndex == 0 ? m_parameters.probeUpGain : m_parameters.probeDownGain;

@@ -37,6 +37,8 @@ struct BbrParameters
     double cwndGain{2};                     //!< window gain in PROBE_BW
     double probeUpGain{1.25};               //!< pacing gain of the first phase of PROBE_BW
     double probeDownGain{0.75};             //!< pacing gain of the second phase
+    uint32_t cruisePhases{6};               //!< phases at the estimate between two probes
+    double probeInterval{0};                //!< s from probe to probe; 0: cruisePhases count
     uint32_t bandwidthWindow{10};           //!< rounds
     double pacingMargin{0.01};              //!< paced below the estimate by this part
     uint32_t minCwnd{4};                    //!< segments
@@ -138,9 +140,6 @@ class Bbr : public CongestionControl
     }
 
   private:
-    /// Phases of PROBE_BW's gain cycle.
-    static constexpr uint32_t CYCLE_LENGTH = 8;
-
     void UpdateBandwidth(SenderState& state, const AckEvent& event);
     void UpdatePolicer(const SenderState& state, const BbrPolicer::Observation& observation);
     void UpdateAckAggregation(const SenderState& state, const AckEvent& event);
@@ -171,6 +170,8 @@ class Bbr : public CongestionControl
 
     // Parameters in the units that the hot path computes in.
     BbrParameters m_parameters;
+    uint32_t m_cycleLength;      //!< phases of PROBE_BW's gain cycle
+    int64_t m_probeInterval;     //!< ns
     int64_t m_probeRttInterval;  //!< ns
     int64_t m_probeRttDuration;  //!< ns
     uint32_t m_bandwidthWindow;  //!< rounds
@@ -199,6 +200,7 @@ class Bbr : public CongestionControl
     bool m_isPipeFull{false};
     uint32_t m_cycleIndex{0};
     int64_t m_cycleTime{0};        //!< start of the phase, ns
+    int64_t m_probeTime{0};        //!< start of the cycle, ns; used with m_probeInterval
     int64_t m_probeRttDoneTime{0}; //!< ns; 0: not yet down to the minimum
     bool m_isProbeRttRoundDone{false};
     bool m_isIdleRestart{false};

@@ -87,10 +87,15 @@ def read_scenario(path: Path, *, trust: bool = False) -> dict[str, Any]:
     """
     table = read_toml(path)
     sweep = table.pop("sweep", None)
-    table = {key: _beside(path, key, value, trust) for key, value in table.items()}
+    table = beside(path, table, trust=trust)
     if isinstance(sweep, dict):
-        sweep = {key: _beside(path, key, value, trust) for key, value in sweep.items()}
+        sweep = beside(path, sweep, trust=trust)
     return table if sweep is None else {**table, "sweep": sweep}
+
+
+def beside(path: Path, settings: Mapping[str, Any], *, trust: bool = False) -> dict[str, Any]:
+    """Return ``settings``; files that they name are searched in the folder of ``path``."""
+    return {key: _beside(path, key, value, trust) for key, value in settings.items()}
 
 
 def _beside(path: Path, key: str, value: Any, trust: bool) -> Any:

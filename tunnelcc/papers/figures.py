@@ -49,7 +49,7 @@ def draw(reproduction: Reproduction) -> Drawing | None:
         return _panels(reproduction)
     if figure.x is not None:
         return _panel(_over_axis, reproduction)
-    return _bars(reproduction) if reproduction.simulated.judged and figure.axes else None
+    return _bars(reproduction) if _drawn_as_bars(reproduction) and figure.axes else None
 
 
 def _panel(plot: Callable[[Axes, Reproduction], None], reproduction: Reproduction) -> Drawing:
@@ -85,6 +85,8 @@ def _panels(reproduction: Reproduction) -> Drawing:
             _over_axis(axes, Reproduction(part))  # with its readings, it would have too many lines
             axes.set_title(f"{scales.name_of_key(key, axis)}: {_spaced(value)}")
             axes.label_outer()
+        if not reproduction.figure.log:  # each panel has set the common limit to its own values
+            column[0].set_ylim(0, 1.05 * max(axes.dataLim.y1 for axes in column))
         handles, labels = column[0].get_legend_handles_labels()
         drawing.legend(handles, labels, loc="outside lower center", ncols=3, fontsize=7.5)
     return drawing
@@ -378,6 +380,13 @@ def _flow_names(point: Point) -> list[str]:
     return [flow.cc.name for flow in point.experiment.flows for _ in range(flow.count)]
 
 
+def _drawn_as_bars(reproduction: Reproduction) -> list[Cell]:
+    """Return the judged cells of quantities that are drawn."""
+    quantities = reproduction.figure.quantities
+    judged = reproduction.simulated.judged
+    return [cell for cell in judged if quantities[cell.compared.quantity].plot]
+
+
 def _bars(reproduction: Reproduction) -> Drawing:
     """Draw published values as bars, and simulated ones as points with spread and ratio.
 
@@ -387,7 +396,7 @@ def _bars(reproduction: Reproduction) -> Drawing:
     from matplotlib.figure import Figure as Drawing
 
     simulated = reproduction.simulated
-    cells = simulated.judged
+    cells = _drawn_as_bars(reproduction)
     panel, series, across = _layout(simulated.figure, cells)
     panels = _values(cells, panel)
     with mpl.rc_context(STYLE):

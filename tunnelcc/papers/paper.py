@@ -110,6 +110,7 @@ class Paper:
         for more in settings:
             merged.update(more or {})
         try:
+            merged = scenarios.beside(self.folder / figure.scenario, merged)
             return scenarios.build(self._scenario(figure.scenario), merged)
         except ConfigError as error:
             raise error.located_in(self.folder / figure.scenario) from None

@@ -14,6 +14,7 @@
 #include "ns3/test.h"
 
 #include <algorithm>
+#include <string>
 #include <vector>
 
 namespace
@@ -94,9 +95,12 @@ struct Phase
 
 /// Phases of PROBE_BW between two times.
 std::vector<Phase>
-CollectPhases(int64_t stream, int64_t begin, int64_t length)
+CollectPhases(int64_t stream,
+              int64_t begin,
+              int64_t length,
+              const BbrParameters& parameters = BbrParameters{})
 {
-    Bbr bbr(BbrParameters{}, stream);
+    Bbr bbr(parameters, stream);
     FakePipe pipe(bbr, RATE, RTT);
     pipe.Run(begin);
     std::vector<Phase> phases{{bbr.GetPacingGain(), pipe.now, 0}};
@@ -110,6 +114,44 @@ CollectPhases(int64_t stream, int64_t begin, int64_t length)
     ns3::Simulator::Destroy();
     return phases;
 }
+
+class OtherCycleTest : public SimulationTestCase
+{
+  public:
+    OtherCycleTest()
+        : SimulationTestCase("cruise_phases and probe_interval set the time between two probes")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        BbrParameters parameters;
+        parameters.cruisePhases = 2;
+        CheckTime(parameters, 4 * RTT, "2 phases at the estimate, after a probe and a drain");
+        parameters.cruisePhases = 0;
+        CheckTime(parameters, 2 * RTT, "no phase at the estimate");
+        parameters.probeInterval = 1.1;
+        CheckTime(parameters, 1100 * MS, "an interval, whatever the phases are");
+    }
+
+    void CheckTime(const BbrParameters& parameters, int64_t expected, const std::string& what)
+    {
+        std::vector<int64_t> probes;
+        for (const Phase& phase : CollectPhases(3, 2500 * MS, 6 * SECOND, parameters))
+        {
+            if (phase.gain == 1.25)
+            {
+                probes.push_back(phase.start);
+            }
+        }
+        NS_TEST_ASSERT_MSG_GT(probes.size(), 4, what);
+        for (std::size_t i = 2; i < probes.size(); ++i)
+        {
+            NS_TEST_EXPECT_MSG_EQ_TOL(probes[i] - probes[i - 1], expected, RTT / 2, what);
+        }
+    }
+};
 
 class GainCycleTest : public SimulationTestCase
 {
@@ -281,6 +323,7 @@ class CongestionBbrTestSuite : public ns3::TestSuite
     {
         AddTestCase(new StartupTest, Duration::QUICK);
         AddTestCase(new GainCycleTest, Duration::QUICK);
+        AddTestCase(new OtherCycleTest, Duration::QUICK);
         AddTestCase(new ProbeRttTest, Duration::QUICK);
         AddTestCase(new UtilisationTest, Duration::QUICK);
     }
