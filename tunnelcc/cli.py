@@ -382,7 +382,7 @@ def measure_(
 
 
 @cli.command("report")
-@click.argument("path", metavar="SCENARIO|RESULTS", type=_PATH)
+@click.argument("paths", metavar="SCENARIO|RESULTS...", nargs=-1, required=True, type=_PATH)
 @click.option("--question", default="", help="Heading of the page. [default: the title]")
 @_seeds_option
 @_jobs_option
@@ -393,7 +393,7 @@ def measure_(
     "--output", "-o", type=_PATH, default="report", show_default=True, help="Directory to write to."
 )
 def report_(
-    path: Path,
+    paths: tuple[Path, ...],
     question: str,
     seeds: str | None,
     jobs: int | None,
@@ -403,13 +403,13 @@ def report_(
 ) -> None:
     """Write a page of results as papers have: table, figures, limits, versions, commands.
 
-    SCENARIO is a .toml file, whose sweep (or one experiment) is run; RESULTS is STORE/NAME. Beside
-    the page are the table for LaTeX and as CSV and Parquet, the figures as PDF, and BibTeX of what
-    the results stand on.
+    SCENARIO is a .toml file, whose sweep (or one experiment) is run; RESULTS is STORE/NAME. Several
+    have one table. Beside the page are the table for LaTeX and as CSV and Parquet, the figures as
+    PDF, and BibTeX of what the results stand on.
     """
     from tunnelcc.commands.report import report
 
-    report(path, question, seeds, jobs, store, metrics, output)
+    report(paths, question, seeds, jobs, store, metrics, output)
 
 
 @cli.command("fit")

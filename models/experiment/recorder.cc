@@ -111,6 +111,10 @@ Recorder::AddLegs()
         {
             m_result.flows[index].datagrams.emplace();
         }
+        else if (flows[index]->sender->WritesMessages())
+        {
+            m_result.flows[index].messageSeries.emplace();
+        }
     }
     // Of a connection that flows of both directions share, each direction is one.
     using Key = std::pair<const Leg*, End>;
@@ -272,6 +276,11 @@ Recorder::OnSample(int64_t now)
         if (const auto& datagrams = m_world.Flows()[i]->datagrams)
         {
             DelaySeriesOf(i).push_back(datagrams->meter.TakeSample() * NS);
+        }
+        else if (auto& messages = m_result.flows[i].messageSeries)
+        {
+            const double latency = m_world.Flows()[i]->receiver->TakeLatencySample();
+            messages->latency.push_back(latency * NS);
         }
     }
     for (PacketTunnelProbe& tunnel : m_tunnels)

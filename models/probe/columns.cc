@@ -246,6 +246,7 @@ ListMeasurements()
     lister.Add<ExperimentResult>(OF_RUN);
     lister.Add<FlowResult>(OF_FLOW);
     lister.Add<MessageResult>(OF_FLOW);
+    lister.Add<MessageSeries>(OF_FLOW);
     lister.Add<LegResult>(OF_LEG);
     lister.Add<LimitTimes>(OF_LEG);
     lister.Add<ArqResult>(OF_LEG);
@@ -272,6 +273,10 @@ ToColumns(const ExperimentResult& result)
         flows);
     filler.Add<MessageResult>(
         Parts<MessageResult>(result.flows, [](const FlowResult& flow) { return &flow.messages; }),
+        flows);
+    filler.Add<MessageSeries>(
+        Parts<MessageSeries>(result.flows,
+                             [](const FlowResult& flow) { return ToPointer(flow.messageSeries); }),
         flows);
     filler.Add<FlowDatagramResult>(
         Parts<FlowDatagramResult>(result.flows,

@@ -334,6 +334,22 @@ struct MessageResult
     }
 };
 
+/// Messages over time.
+struct MessageSeries
+{
+    std::vector<double> latency;
+
+    static constexpr auto Table()
+    {
+        return std::tuple{
+            Measure("flow_message_latency_series",
+                    &MessageSeries::latency,
+                    "s",
+                    "mean latency of messages that arrived since the last sample (NaN: none "
+                    "arrived, or before measuring begins)")};
+    }
+};
+
 /**
  * A flow of datagrams: those sent in the measured part of the run, and of them those that arrived.
  * Of requests, what arrives is the answer, and the delay is the time until then.
@@ -425,6 +441,7 @@ struct FlowResult
                                       //!< the flow's stream on it waited and why; sendBuffer: for
                                       //!< its turn on the carrier
     MessageResult messages;
+    std::optional<MessageSeries> messageSeries;  //!< if it writes messages
     std::optional<FlowDatagramResult> datagrams; //!< if it is a flow of datagrams
     uint64_t deliveredBytes{0};
     uint64_t totalBytes{0};

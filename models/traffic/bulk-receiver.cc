@@ -133,6 +133,8 @@ BulkReceiver::RecordMessages(int64_t now)
         if (due >= m_timedSince)
         {
             m_messageLatency->Record(now - due);
+            m_sampledLatency += now - due;
+            ++m_sampled;
         }
         ++m_messages;
     }

@@ -58,6 +58,15 @@ class BulkReceiver final : public StreamUser, private CpuUser
         return m_messageLatency ? &*m_messageLatency : nullptr;
     }
 
+    /// Mean latency of the messages that arrived since the last call, ns; NaN: none did.
+    double TakeLatencySample()
+    {
+        const double mean = static_cast<double>(m_sampledLatency) / static_cast<double>(m_sampled);
+        m_sampledLatency = 0;
+        m_sampled = 0;
+        return mean;
+    }
+
     /// Messages that were due until `now`, ns, since their latency is measured. \pre it is
     uint64_t MessagesDue(int64_t now) const
     {
@@ -89,7 +98,9 @@ class BulkReceiver final : public StreamUser, private CpuUser
     int64_t m_endTime{-1};
     const BulkSender* m_sender{nullptr}; //!< the sender of the messages that are timed
     int64_t m_timedSince{0};
-    uint64_t m_messages{0}; //!< that arrived whole, timed or not
+    uint64_t m_messages{0};      //!< that arrived whole, timed or not
+    int64_t m_sampledLatency{0}; //!< sum since the last sample, ns
+    uint64_t m_sampled{0};
     std::optional<Histogram> m_messageLatency;
 };
 

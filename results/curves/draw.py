@@ -43,6 +43,7 @@ class Panel:
     axes: Axes
     positions: Positions
     at_left: bool = False
+    size: int = 8  #: of the labels' letters, points
 
     def __post_init__(self) -> None:
         self._labels: list[tuple[float, str, str]] = []
@@ -90,7 +91,7 @@ class Panel:
             _spread([y for y, _, _ in wanted]), wanted, strict=True
         ):
             self.axes.text(
-                x, height, text, transform=self.axes.transAxes, fontsize=8, color=colour,
+                x, height, text, transform=self.axes.transAxes, fontsize=self.size, color=colour,
                 ha=align, va="center", linespacing=1.0,
             )  # fmt: skip
 
@@ -423,22 +424,22 @@ def quic_beside_tcp(results: Open) -> Figure:
         ("wireguard", "both in WireGuard"),
         ("openvpn-2.6-tcp", "both in OpenVPN over TCP"),
     )
-    figure, panels = _figure(len(tunnels), 10.0, 3.4)
+    figure = Figure(figsize=(5.8, 7.8))
+    panels = list(figure.subplots(len(tunnels), 1))
     for axes, (tunnel, title) in zip(panels, tunnels, strict=True):
-        panel = Panel(axes, Positions(sweep["path.buffer"]))
-        for name in ("reno", "cubic", "bbr"):
-            style, is_last = algorithm_style(name), axes is panels[-1]
-            label = core.congestion_label(name) if is_last else ""
-            one = share.sel(cc=name, tunnel=tunnel)
-            panel.line(one, label, style["color"], marker=style["marker"])
+        panel = Panel(axes, Positions(sweep["path.buffer"]), size=9)
+        for name, line in (("reno", "-."), ("cubic", "--"), ("bbr", "-")):
+            style, one = algorithm_style(name), share.sel(cc=name, tunnel=tunnel)
+            look = {"marker": style["marker"], "linestyle": line}
+            panel.line(one, core.congestion_label(name), style["color"], **look)
         panel.level(0.5, "")
         if axes is panels[0]:
-            axes.text(0.985, 0.05, "dotted: equal shares", fontsize=7, ha="right",
+            axes.text(0.985, 0.05, "dotted: equal shares", fontsize=9, ha="right",
                       transform=axes.get_yaxis_transform())  # fmt: skip
         axes.set_ylim(0, 1)
         panel.finish("buffer", "share of the flow over QUIC", title)
     figure.suptitle(
-        "A flow over QUIC beside one over TCP with the same congestion control, 50 Mbit/s × 40 ms",
+        "A flow over QUIC beside one over TCP with the same congestion control,\n50 Mbit/s × 40 ms",
         fontsize=10,
     )
     return figure

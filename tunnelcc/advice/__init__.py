@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,19 +29,26 @@ if TYPE_CHECKING:
 
 __all__ = ["CONGESTION_CONTROLS", "GOALS", "TUNNELS", "Advice", "Candidate", "Goal", "advise"]
 
+_Key = TypeVar("_Key")
+
 SEEDS = 5
 # Short, so that all candidates on all paths take minutes; a scenario's own duration counts.
 _DURATION = "12s"
+# The axis of the tunnels, each as in a sweep: a name, and keys with values after it.
+_TUNNEL = "tunnel"
+_OWN_CC = " cc="
 
 
 @dataclass(frozen=True)
 class Candidate:
     """A tunnel with a congestion control on the given path, in SI units.
 
-    ``cc``: "any" if the carrier has its own. ``value``: mean of the goal's metric. ``to_best``: the
-    difference to the best one, None of itself. ``limit``: what limited it. ``bytes``: on the wire
-    for a byte of the application. ``cpu``: of the busier host. ``neighbour``: the goodput of a
-    CUBIC flow beside it, as part of what that has beside a plain CUBIC flow.
+    ``tunnel``: its name, and what follows it in a sweep, as in ``openvpn-tcp cc=bbr``. ``cc``:
+    of the application; "any" if the carrier has its own. ``value``: mean of the goal's metric.
+    ``to_best``: the difference to the best one, None of itself. ``limit``: what limited it.
+    ``bytes``: on the wire for a byte of the application. ``cpu``: of the busier host.
+    ``neighbour``: the goodput of a CUBIC flow beside it, as part of what that has beside a plain
+    CUBIC flow.
     """
 
     tunnel: str
@@ -56,7 +63,10 @@ class Candidate:
     @property
     def name(self) -> str:
         """Tunnel and congestion control."""
-        tunnel = "no tunnel" if self.tunnel == "none" else self.tunnel
+        tunnel, _, carrier = self.tunnel.partition(_OWN_CC)
+        tunnel = "no tunnel" if tunnel == "none" else tunnel
+        if carrier:
+            return f"{self.cc} in {tunnel} over {carrier}"
         return tunnel if self.cc == "any" else f"{tunnel} with {self.cc}"
 
 
@@ -109,12 +119,18 @@ class Advice:
 
 
 def configuration(tunnel: str, cc: str) -> str:
-    """Return commands for both ends of a tunnel, and for its congestion control."""
-    lines = catalog.commands(tunnel)
-    if cc != "any":
-        where = "the sending host" if tunnel == "none" else "the hosts whose TCP crosses the path"
-        lines.append(f"# on {where}")
-        lines.append(f"sysctl -w net.ipv4.tcp_congestion_control={cc}")
+    """Return commands for both ends of a tunnel, and for congestion controls."""
+    name, _, carrier = tunnel.partition(_OWN_CC)
+    lines = catalog.commands(name.partition(" ")[0])
+    ways = {"the hosts whose TCP crosses the path": cc}
+    if carrier:
+        ways = {"both ends of the tunnel": carrier, "the sending host": cc}
+    elif name == "none":
+        ways = {"the sending host": cc}
+    for where, algorithm in ways.items():
+        if algorithm != "any":
+            lines.append(f"# on {where}")
+            lines.append(f"sysctl -w net.ipv4.tcp_congestion_control={algorithm}")
     return "\n".join(lines)
 
 
@@ -133,6 +149,7 @@ def advise(
     """Simulate tunnels and congestion controls on a path and on others like it, and rank them.
 
     ``table``: the tables of a scenario: its path and hosts count, and its flows for ``bulk``.
+    ``tunnels``: with keys as in a sweep (``openvpn-tcp cc=bbr``: the carrier's own algorithm).
     ``has_variants``: also simulate the path with other loss, RTT, rate and buffer. Raises
     ConfigError.
     """
@@ -152,14 +169,15 @@ def advise(
     flows = own if goal == "bulk" and own else list(found.flows)
     paths = _paths(base) if has_variants else [("the path", {})]
     given = paths[0][1]
-    axes: dict[str, Any] = {"tunnel.name": list(tunnels), found.cc_key: list(congestion)}
+    candidates = [_table(it) for it in tunnels]
+    axes: dict[str, Any] = {_TUNNEL: candidates, found.cc_key: list(congestion)}
     zipped = {key: [values.get(key, given.get(key)) for _, values in paths] for key in given}
     results, tally = _swept(
         {**base, "flows": flows}, {**axes, "zip": zipped} if zipped else axes, seeds, store, jobs,
         progress,
     )  # fmt: skip
     with_plain = {
-        "tunnel.name": list(dict.fromkeys(["none", *tunnels])),
+        _TUNNEL: candidates if "none" in tunnels else ["none", *candidates],
         "flows.0.cc": list(dict.fromkeys(["cubic", *congestion])),
     }
     beside = {**base, "flows": list(GOALS["fair"].flows)}
@@ -175,6 +193,15 @@ def advise(
     return _ranked(
         found, results, neighbour, [name for name, _ in paths], conditions, seeds, tally.failed
     )
+
+
+def _table(tunnel: str) -> str | dict[str, Any]:
+    """Return the value of the axis for a tunnel such as ``openvpn-tcp cc=bbr``."""
+    name, *settings = tunnel.split()
+    keys = dict(it.split("=", 1) for it in settings if "=" in it)
+    if len(keys) < len(settings):
+        raise ConfigError(Problem("--tunnels", tunnel, "a name, and KEY=VALUE after it"))
+    return {"name": name, **keys} if keys else name
 
 
 def _swept(
@@ -231,7 +258,7 @@ def _ranked(
     failed: int,
 ) -> Advice:
     values = _values(goal, results)  # tunnel, cc, path, seed
-    tunnels = [str(it) for it in results["tunnel.name"].values]
+    tunnels = [str(it) for it in results[_TUNNEL].values]
     algorithms = [str(it) for it in results[goal.cc_key].values]
     shown = _different(values, tunnels, algorithms)
     better = 1.0 if goal.is_higher else -1.0
@@ -245,17 +272,13 @@ def _ranked(
     confidence = paired.each_of(rivals)
     beside = _beside(neighbour)
     candidates: list[Candidate] = []
-    differences: dict[tuple[int, ...], Difference] = {}
+    differences = _in_one_unit(
+        {point: (values[point][0], values[best][0]) for point in order[1:]}, confidence
+    )
     for point in order:
         tunnel, cc = tunnels[point[0]], algorithms[point[1]]
-        difference = (
-            None
-            if point == best
-            else (paired.difference(values[point][0], values[best][0], confidence))
-        )
-        if difference is not None:
-            differences[point] = difference
-        at = {"tunnel.name": tunnel, goal.cc_key: cc}
+        difference = differences.get(point)
+        at = {_TUNNEL: tunnel, goal.cc_key: cc}
         here = results.sel(at)
         here = here.isel(point=0) if "point" in here.dims else here
         candidates.append(Candidate(
@@ -264,30 +287,46 @@ def _ranked(
             float(np.maximum(here["cpu_client"], here["cpu_server"]).mean()),
             beside.get((tunnel, cc), float("nan")),
         ))  # fmt: skip
-    turns = []
-    for number, name in enumerate(paths[1:], 1):
+    found = {}
+    for number in range(1, len(paths)):
         there = {
             point: float(np.nanmean(values[point][number])) for point in shown
             if np.isfinite(values[point][number]).any()
         }  # fmt: skip
-        if not there:
-            continue
-        first = max(there, key=lambda point: better * there[point])
-        gain = paired.difference(
-            values[first][number], values[best][number], paired.each_of(rivals * len(paths))
-        )
-        if first != best and gain.verdict == ("more" if goal.is_higher else "less"):
-            winner = Candidate(
-                tunnels[first[0]], shown[first], 0.0, None, "", 0.0, 0.0, 0.0
-            ).name  # fmt: skip
-            turns.append(Turn(name, winner, there[first], gain))
+        if there:
+            found[number] = max(there, key=lambda point: better * there[point]), there
+    gains = _in_one_unit(
+        {
+            number: (values[first][number], values[best][number])
+            for number, (first, _) in found.items() if first != best
+        },
+        paired.each_of(rivals * len(paths)),
+    )  # fmt: skip
+    turns = []
+    for number, gain in gains.items():
+        first, there = found[number]
+        if gain.verdict == ("more" if goal.is_higher else "less"):
+            winner = Candidate(tunnels[first[0]], shown[first], 0.0, None, "", 0.0, 0.0, 0.0).name
+            turns.append(Turn(paths[number], winner, there[first], gain))
     return Advice(
         goal, conditions, candidates, turns, paths[1:], seeds, failed,
         (results.isel(point=0) if "point" in results.dims else results).assign_attrs(
             title=conditions
         ),
-        differences,
+        {(*point,): it for point, it in differences.items()},
     )  # fmt: skip
+
+
+def _in_one_unit(
+    pairs: Mapping[_Key, tuple[NDArray[np.float64], NDArray[np.float64]]], confidence: float
+) -> dict[_Key, Difference]:
+    """Return the differences of pairs: all of them ratios, or none where one cannot be."""
+    found = {key: paired.difference(*both, confidence) for key, both in pairs.items()}
+    if all(it.is_ratio for it in found.values()):
+        return found
+    return {
+        key: paired.difference(*both, confidence, is_ratio=False) for key, both in pairs.items()
+    }
 
 
 def _values(goal: Goal, results: xarray.Dataset) -> NDArray[np.float64]:
@@ -299,9 +338,7 @@ def _values(goal: Goal, results: xarray.Dataset) -> NDArray[np.float64]:
         values = values.mean("flow")
     if "point" not in values.dims:
         values = values.expand_dims("point")
-    found: NDArray[np.float64] = values.transpose(
-        "tunnel.name", goal.cc_key, "point", "seed"
-    ).values
+    found: NDArray[np.float64] = values.transpose(_TUNNEL, goal.cc_key, "point", "seed").values
     return found
 
 
@@ -310,7 +347,8 @@ def _different(
 ) -> dict[tuple[int, int], str]:
     """Return the places of candidates that have results, and the names of their algorithms.
 
-    Where the carrier has its own congestion control, one stands for all.
+    Where the carrier has its own congestion control, one stands for all. A carrier with an
+    algorithm of its own is left out where the tunnel without one gives the same runs.
     """
     found = {}
     for tunnel in range(len(tunnels)):
@@ -318,7 +356,13 @@ def _different(
             np.array_equal(values[tunnel, 0], values[tunnel, cc], equal_nan=True)
             for cc in range(1, len(algorithms))
         )
+        plain, _, carrier = tunnels[tunnel].partition(_OWN_CC)
+        same = None
+        if plain in tunnels and carrier in algorithms:
+            same = values[tunnels.index(plain), algorithms.index(carrier)]
         for cc, name in enumerate(algorithms[:1] if is_same else algorithms):
+            if same is not None and np.array_equal(values[tunnel, cc], same, equal_nan=True):
+                continue
             if np.isfinite(values[tunnel, cc, 0]).any():
                 found[tunnel, cc] = "any" if is_same else name
     if not found:
@@ -329,11 +373,11 @@ def _different(
 def _beside(results: xarray.Dataset) -> dict[tuple[str, str], float]:
     """Return what the neighbour keeps, by tunnel and congestion control."""
     goodput = results["flow_goodput"].isel(flow=1).mean("seed")
-    tunnels = [str(it) for it in results["tunnel.name"].values]
+    tunnels = [str(it) for it in results[_TUNNEL].values]
     algorithms = [str(it) for it in results["flows.0.cc"].values]
-    plain = float(goodput.sel({"tunnel.name": "none", "flows.0.cc": "cubic"}))
+    plain = float(goodput.sel({_TUNNEL: "none", "flows.0.cc": "cubic"}))
     return {
-        (tunnel, cc): float(goodput.sel({"tunnel.name": tunnel, "flows.0.cc": cc})) / plain
+        (tunnel, cc): float(goodput.sel({_TUNNEL: tunnel, "flows.0.cc": cc})) / plain
         for tunnel in tunnels
         for cc in algorithms
     }

@@ -63,8 +63,8 @@ GOALS = {
 
 #: Compared unless others are named.
 TUNNELS = (
-    "none", "wireguard", "openvpn-udp", "openvpn-tcp", "gost-relay-wss", "gost-relay-mwss",
-    "gost-quic", "hysteria2", "kcptun", "ssh-forward",
+    "none", "wireguard", "openvpn-udp", "openvpn-tcp", "openvpn-tcp cc=bbr", "gost-relay-wss",
+    "gost-relay-mwss", "gost-quic", "hysteria2", "kcptun", "ssh-forward",
 )  # fmt: skip
 CONGESTION_CONTROLS = ("cubic", "bbr")
 

@@ -165,7 +165,7 @@ def _figure(found: Advice) -> Any:
         results = results.assign({goal.metric: results[goal.metric].isel(flow=goal.flow)})
     cc = found.best.cc
     cc = str(results[goal.cc_key].values[0]) if cc == "any" else cc
-    to = f"tunnel.name={found.best.tunnel},{goal.cc_key}={cc}"
+    to = f"tunnel={found.best.tunnel},{goal.cc_key}={cc}"
     return differences(results, goal.metric, to, found.differences)
 
 

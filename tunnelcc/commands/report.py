@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""``tunnelcc report``: from a scenario or results to a page, and its parts for a paper."""
+"""``tunnelcc report``: from scenarios or results to a page, and its parts for a paper."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def report(
-    path: Path,
+    paths: Sequence[Path],
     question: str,
     seeds: str | None,
     jobs: int | None,
@@ -32,23 +32,32 @@ def report(
     metrics: Sequence[str],
     output: Path,
 ) -> None:
-    """Write the report of a scenario (.toml), which is run, or of results. Raises ConfigError."""
+    """Write the report of scenarios (.toml), which are run, and of results. Raises ConfigError."""
     from tunnelcc.report import results as reports
 
-    if seeds is not None and path.suffix != ".toml":
+    if seeds is not None and not any(it.suffix == ".toml" for it in paths):
         expected = "no value, because the results have their seeds"
         raise ConfigError(Problem("--seeds", seeds, expected, "only a .toml file is run with it"))
-    found = find_all(metrics)
+    columns = [it.name for it in find_all(metrics)]
+    names = [it.stem if it.suffix == ".toml" else it.name for it in paths]
+    if twice := next((it for it in names if names.count(it) > 1), None):
+        expected = "names that differ, because rows and figures have them"
+        raise ConfigError(Problem("report", twice, expected))
     make_directory("--output", output)
     commands = [shlex.join(["tunnelcc", *sys.argv[1:]])]
-    with interruptible():
-        results = _run(path, seeds, jobs, store) if path.suffix == ".toml" else open_results(path)
-    made = reports.make(results, question, [it.name for it in found])
-    if path.suffix != ".toml":
-        scenario = output / "scenario.toml"
-        scenario.write_text(results.attrs["scenario"])
-        commands.insert(0, f"tunnelcc sweep {shlex.quote(str(scenario))} --name {path.name}")
-    for file in reports.write(made, output, doctor.version(), commands):
+    made = {}
+    for name, path in zip(names, paths, strict=True):
+        is_scenario = path.suffix == ".toml"
+        with interruptible():
+            results = _run(path, seeds, jobs, store) if is_scenario else open_results(path)
+        made[name] = reports.make(results, question if len(paths) == 1 else "", columns)
+        if not is_scenario:
+            scenario = output / ("scenario.toml" if len(paths) == 1 else f"{name}.toml")
+            scenario.write_text(results.attrs["scenario"])
+            repeat = f"tunnelcc sweep {shlex.quote(str(scenario))} --name {shlex.quote(name)}"
+            commands.insert(-1, repeat)
+    one = made[names[0]] if len(made) == 1 else reports.together(made, question)
+    for file in reports.write(one, output, doctor.version(), commands):
         click.echo(file)
 
 

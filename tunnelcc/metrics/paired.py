@@ -65,14 +65,19 @@ class Difference:
 
 
 def difference(
-    values: NDArray[np.float64], reference: NDArray[np.float64], confidence: float = CONFIDENCE
+    values: NDArray[np.float64],
+    reference: NDArray[np.float64],
+    confidence: float = CONFIDENCE,
+    *,
+    is_ratio: bool = True,
 ) -> Difference:
     """Return the difference of two conditions; shape (seed,) each. NaN in either leaves a pair out.
 
     The interval of the ratio of means is the set of ratios R for which Student's t-test of the
     pairs x − R·y does not reject the mean 0 (Fieller, Some Problems in Interval Estimation, 1954):
     it is exact for normal runs, and leaves out 1 just when the paired t-test of x − y rejects
-    equality. If the reference may be 0, there is no such ratio, and the difference is absolute.
+    equality. If the reference may be 0, there is no such ratio, and the difference is absolute, as
+    it is without ``is_ratio``.
 
         >>> found = difference(np.array([9.0, 11, 10]), np.array([10.0, 12, 11.2]))
         >>> f"{found.mean:.1%} ({found.low:.1%} to {found.high:.1%}): {found.verdict}"
@@ -90,7 +95,7 @@ def difference(
     mx, my = float(x.mean()), float(y.mean())
     of_pairs = float(np.var(x - y, ddof=1))
     a = my**2 - t**2 * yy / pairs
-    if a <= 0:
+    if a <= 0 or not is_ratio:
         half = t * np.sqrt(of_pairs / pairs)
         gain = float((xx + yy) / of_pairs) if of_pairs > 0 else nan
         mean = mx - my

@@ -63,7 +63,7 @@ def _panel(plot: Callable[[Axes, Reproduction], None], reproduction: Reproductio
         handles, labels = axes.get_legend_handles_labels()
         if handles:
             columns = 2 if max(map(len, labels)) > 24 else 3
-            drawing.legend(handles, labels, loc="outside lower center", ncols=columns, fontsize=7.5)
+            drawing.legend(handles, labels, loc="outside lower center", ncols=columns)
     return drawing
 
 
@@ -88,7 +88,7 @@ def _panels(reproduction: Reproduction) -> Drawing:
         if not reproduction.figure.log:  # each panel has set the common limit to its own values
             column[0].set_ylim(0, 1.05 * max(axes.dataLim.y1 for axes in column))
         handles, labels = column[0].get_legend_handles_labels()
-        drawing.legend(handles, labels, loc="outside lower center", ncols=3, fontsize=7.5)
+        drawing.legend(handles, labels, loc="outside lower center", ncols=3)
     return drawing
 
 
@@ -97,6 +97,7 @@ def _over_time(axes: Axes, reproduction: Reproduction) -> None:
     for point in simulated.points:
         flows = _flow_names(point)
         for index, name in enumerate(flows):
+            line = _LINES[len(axes.get_lines()) % len(_LINES)]  # tells flows apart in grey
             time, low, mean, high = _binned(point, index)
             style = algorithm_style(name)
             colour = _SECOND if name in flows[:index] else style["color"]
@@ -104,7 +105,7 @@ def _over_time(axes: Axes, reproduction: Reproduction) -> None:
             others = [value for axis, value in point.axes.items() if axis != "cc"]
             axes.fill_between(time, low, high, color=colour, alpha=0.25, linewidth=0)
             label = ", ".join((label, *others))
-            axes.plot(time, mean, color=colour, label=f"{label}, simulated")
+            axes.plot(time, mean, color=colour, linestyle=line, label=f"{label}, simulated")
         if len(flows) > 1 and _has_sum(simulated):
             rates = [_binned(point, index) for index in range(len(flows))]
             total = np.sum([mean for _, _, mean, _ in rates], axis=0)
@@ -421,7 +422,7 @@ def _bars(reproduction: Reproduction) -> Drawing:
         known: dict[str, Any] = {}
         for axes in row[: len(panels)]:
             known |= dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
-        drawing.legend(known.values(), known, loc="outside lower center", ncols=2, fontsize=8)
+        drawing.legend(known.values(), known, loc="outside lower center", ncols=2)
         title = f"{_even_lines(simulated.figure.title, 62)}\nnumbers: simulated / published"
         drawing.suptitle(title, fontsize=10)
     return drawing
@@ -455,14 +456,14 @@ def _plot_panel(axes: Axes, cells: Sequence[Cell], series: str, across: str) -> 
                 continue
             axes.annotate(
                 f"{cell.ratio:.2f}", (place, top), xytext=(0, 5), textcoords="offset points",
-                ha="center", fontsize=7, color=style["color"],
+                ha="center", fontsize=9, color=style["color"],
             )  # fmt: skip
     turn = _turn(positions, 30)
     gap = " " if turn else "\n"
     ticks = [_tick(cells, across, name, gap) for name in positions]
     axes.set_xticks(range(len(ticks)), ticks, rotation=turn, rotation_mode="anchor")
     for text in axes.get_xticklabels() if turn else ():
-        text.set(horizontalalignment="right", fontsize=8)
+        text.set(horizontalalignment="right")
 
 
 def _plot_numbers(
@@ -487,7 +488,7 @@ def _plot_numbers(
         axes.plot([at - _BAR / 2, at + _BAR / 2], [value] * 2, color=colour, lw=1.5)
         axes.annotate(
             it.text, (at, value), xytext=(0, -3 if is_least else 3), textcoords="offset points",
-            ha="center", va="top" if is_least else "bottom", fontsize=7, color=colour,
+            ha="center", va="top" if is_least else "bottom", fontsize=9, color=colour,
         )  # fmt: skip
         axes.annotate(
             "", (at, value), xytext=(0, 12 if is_least else -12), textcoords="offset points",

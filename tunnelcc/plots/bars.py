@@ -11,7 +11,7 @@ from tunnelcc.plots import scales
 from tunnelcc.plots.scales import Scale
 from tunnelcc.plots.selection import Line, Selection
 from tunnelcc.plots.spread import spread
-from tunnelcc.plots.style import algorithm_style
+from tunnelcc.plots.style import algorithm_style, hatch
 
 if TYPE_CHECKING:
     import xarray
@@ -60,7 +60,7 @@ def _draw(
         return float(np.nanmax(mean, initial=0.0))
     axes.bar(
         at, mean, 0.92 * width, yerr=[below, above], label=line.label, color=colour,
-        error_kw={"capsize": 3, "linewidth": 1},
+        error_kw={"capsize": 3, "linewidth": 1}, **hatch(index),
     )  # fmt: skip
     return float(np.nanmax(mean + np.nan_to_num(above), initial=0.0))
 

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tunnelcc.plots.layout import set_title
 from tunnelcc.plots.style import STYLE, save, take_literally
+from tunnelcc.schema.units import spaced
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -67,8 +69,8 @@ def plot_beside(result: Result, measured: Measurement, file: Path | None = None)
         end = max(result.experiment.duration, float(measured.time[-1]))
         others[-1].set(xlabel="time (s)", xlim=(0, end))
         figure.legend(*top.get_legend_handles_labels(), loc="outside lower center", ncols=2)
-        title = result.heading
-        figure.suptitle(f"{title}\nbeside {Path(measured.source).name}", fontsize=10)
+        title = result.experiment.title or spaced(result.heading)
+        set_title(figure, f"{title}\nbeside {Path(measured.source).name}")
         take_literally(figure)
         if file is not None:
             save(figure, file)

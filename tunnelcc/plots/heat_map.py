@@ -25,7 +25,7 @@ DIVERGING = "PuOr"
 # More text than this beside a panel does not fit in a line.
 _MOST_LETTERS = 24
 # Larger grids have no numbers in their cells.
-_MOST_NUMBERS = 15
+_MOST_NUMBERS = 8
 
 
 def heat_map(
@@ -81,7 +81,7 @@ def cells(axes: Axes, values: Any, low: float, high: float, colours: str = COLOU
                 red, green, blue, _ = image.cmap(image.norm(number))
                 bright = 0.3 * red + 0.59 * green + 0.11 * blue > 0.5
                 axes.text(
-                    column, row, _short(number, high), ha="center", va="center", fontsize=7,
+                    column, row, _short(number, high), ha="center", va="center", fontsize=9,
                     color="black" if bright else "white",
                 )  # fmt: skip
     return image

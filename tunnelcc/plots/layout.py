@@ -16,15 +16,17 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_PANEL = (3.6, 2.7)
+# Two panels are as wide as a page of text: their letters (9 points) have 12 pixels there.
+_PANEL = (3.55, 2.7)
 _ALONE = (5.4, 3.6)
-_MOST_COLUMNS = 3
+_MOST_COLUMNS = 2
 _LEGEND_COLUMNS = 3
 # A legend with more rows than this makes the figure higher, by so many inches for each.
-_MOST_ROWS, _ROW = 4, 0.175
+_MOST_ROWS, _ROW = 4, 0.18
+# Inches that a letter of 9 and of 10 points takes, and the line beside a name in a legend.
+_LETTER, _OF_TITLE, _HANDLE = 0.075, 0.083, 0.6
 # Longer labels of vertical axes than this have several lines.
 _MOST_LETTERS = 32
-_SMALL = {"size": 7.5}
 
 
 @contextlib.contextmanager
@@ -62,19 +64,32 @@ def finish(figure: Figure, axes: list[Axes], title: str, note: str = "", below: 
     for ax in axes:
         for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
             handles.setdefault(label, handle)
+    width = figure.get_figwidth()
+    below = wrapped(below, int(width / _LETTER))
     if handles:
-        more = math.ceil(len(handles) / _LEGEND_COLUMNS) - _MOST_ROWS
+        widest = _HANDLE + _LETTER * max(map(len, handles))
+        columns = min(len(handles), _LEGEND_COLUMNS, max(1, int(width / widest)))
+        more = math.ceil(len(handles) / columns) - _MOST_ROWS
         figure.set_figheight(figure.get_figheight() + _ROW * max(more, 0))
         legend = figure.legend(
             list(handles.values()), list(handles),
-            loc="outside lower center", ncols=min(len(handles), _LEGEND_COLUMNS), fontsize=8,
-            title=below or None, title_fontproperties=_SMALL,
+            loc="outside lower center", ncols=columns, title=below or None,
         )  # fmt: skip
         for line in legend.get_lines():  # also of thin, pale lines
             line.set(linewidth=max(line.get_linewidth(), 1.0), alpha=1)
     elif below:
-        figure.supxlabel(below, fontsize=_SMALL["size"])
+        figure.supxlabel(below, fontsize=9)
     figure.set_figheight(figure.get_figheight() + _ROW * len(below.splitlines()))
-    if text := "\n".join(filter(None, (title, note))):
+    if text := "\n".join(filter(None, (wrapped(title, int(width / _OF_TITLE)), note))):
         figure.suptitle(text, fontsize=10 if title else 9)
     take_literally(figure)
+
+
+def set_title(figure: Figure, text: str) -> None:
+    """Write a title above all panels, in lines that are no wider than the figure."""
+    figure.suptitle(wrapped(text, int(figure.get_figwidth() / _OF_TITLE)), fontsize=10)
+
+
+def wrapped(text: str, most: int) -> str:
+    """Break lines of ``text`` that have more than ``most`` letters."""
+    return "\n".join(fill(line, most) for line in text.splitlines())

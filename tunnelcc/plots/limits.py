@@ -10,6 +10,7 @@ import numpy as np
 
 from tunnelcc.metrics import drift, limits
 from tunnelcc.plots import scales
+from tunnelcc.schema.units import spaced
 
 if TYPE_CHECKING:
     import xarray
@@ -48,7 +49,7 @@ def limits_told(selection: Selection) -> str:
         lines[-1] += ", and others"
     if drifting:
         lines.append(f"goodput not steady{_where(drifting, len(points))}")
-    return "\n".join(lines)
+    return spaced("\n".join(lines))
 
 
 def _where(names: Sequence[str], of_all: int) -> str:

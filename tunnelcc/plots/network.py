@@ -13,7 +13,7 @@ from tunnelcc.config.topology import ResolvedLink, Step, Topology
 from tunnelcc.metrics import METRICS
 from tunnelcc.plots.flows import tunnel_name
 from tunnelcc.plots.style import STYLE, category_style, check_file, save, take_literally
-from tunnelcc.schema.units import format_rate, format_time
+from tunnelcc.schema.units import format_rate, format_time, spaced
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 _MOST_NAMES, _MOST_NAMES_OF_LONG = 16, 28
 # With more limited links than this, what each is has no room.
 _MOST_LINK_NAMES = 8
+# With more links than this in a row, their names have smaller letters.
+_MOST_LARGE = 5
 # With more groups of flows than this, the rest have one line in the legend, and no arrows.
 _MOST_GROUPS = 6
 # With more limited links than this that differ, a list above the map says what each is.
@@ -137,9 +139,9 @@ def draw_network(axes: Axes, result: Result, colours: Sequence[Any] = ()) -> Non
         ScalarMappable(Normalize(0, 1), busy), ax=axes, orientation="horizontal", shrink=0.42,
         aspect=24, pad=0.02, ticks=[0, 0.5, 1], format=lambda part, _: f"{100 * part:g} %",
     )  # fmt: skip
-    bar.ax.tick_params(labelsize=8, length=2)
+    bar.ax.tick_params(labelsize=9, length=2)
     bar.outline.set_visible(False)
-    bar.set_label("how busy a direction of a link was (grey: not limited)", fontsize=8)
+    bar.set_label("how busy a direction of a link was (grey: not limited)", fontsize=9)
 
 
 def place_hosts(result: Result) -> dict[str, Place]:
@@ -274,7 +276,7 @@ def _groups(result: Result, colours: Sequence[Any] = ()) -> list[Group]:
         route, sender = placed.connection.route, placed.sender
         steps = set(route.sent_by(sender))
         colour = _OF_UDP if colours else _colour(len(groups))
-        label = f"UDP, {format_rate(source.rate)}"
+        label = f"UDP, {spaced(format_rate(source.rate))}"
         groups.append(Group(label, colour, False, frozenset(steps)))
     return groups
 
@@ -366,7 +368,8 @@ def _draw_hosts(axes: Axes, places: dict[str, Place], topology: Topology, aside:
             x, y = place.side
             far = aside + 2 if place.is_beside_lanes else 9
             axes.annotate(
-                host, (place.x, place.y), (x * 9, y * far), textcoords="offset points", fontsize=8,
+                host, (place.x, place.y), (x * 9, y * far), textcoords="offset points",
+                fontsize=9 if count <= _MOST_LARGE + 1 else 8,
                 ha="center" if abs(x) < 0.4 else "left" if x > 0 else "right",
                 va="center" if abs(y) < 0.5 else "bottom" if y > 0 else "top",
                 zorder=5, annotation_clip=False,
@@ -394,24 +397,25 @@ def _name_links(axes: Axes, places: dict[str, Place], result: Result) -> None:
         (one, other, rtt), *_ = alike
         if one == other:
             text = f"each{'' if len(texts) == len(links) else ' coloured'} link: "
-            axes.set_title(f"{text}{_rate(one)}, RTT {format_time(rtt)}", fontsize=9)
+            axes.set_title(f"{text}{_rate(one)}, RTT {spaced(format_time(rtt))}")
             return
     if len(texts) > _MOST_LINK_NAMES:
-        axes.set_title(f"{len(texts)} links of {len(alike)} kinds", fontsize=9)
+        axes.set_title(f"{len(texts)} links of {len(alike)} kinds")
         return
+    size = 9.0 if len(texts) <= _MOST_LARGE else 7.5
     # In a row there is room above links, and none on short ones.
     is_row = _is_row(places)
     above = (0.0, _above(result)) if is_row else (0.0, 0.0)
     style: dict[str, Any] = {} if is_row else {"bbox": _BOX}
     if _is_listed(places, texts):
         lines = (f"{name}: {', '.join(text.splitlines())}" for name, text in texts.items())
-        axes.set_title("\n".join(lines), fontsize=7.5, linespacing=1.3)
+        axes.set_title("\n".join(lines), fontsize=size, linespacing=1.3)
         texts = {name: name for name in texts}
     for name, text in texts.items():
         start, end = (places[host] for host in links[name].ends)
         axes.annotate(
             text, ((start.x + end.x) / 2, (start.y + end.y) / 2), above,
-            textcoords="offset points", fontsize=7.5, ha="center",
+            textcoords="offset points", fontsize=size, ha="center",
             va="bottom" if is_row else "center", zorder=6, annotation_clip=False, linespacing=1.15,
             **style,
         )  # fmt: skip
@@ -445,7 +449,7 @@ def _is_listed(places: dict[str, Place], texts: dict[str, str]) -> bool:
 def _link_text(
     places: dict[str, Place], link: ResolvedLink, rates: tuple[float | None, float | None]
 ) -> str:
-    rtt = f"RTT {format_time(link.path.rtt)}"
+    rtt = f"RTT {spaced(format_time(link.path.rtt))}"
     if rates[0] is not None and rates[0] == rates[1]:
         return f"{_rate(rates[0])}\n{rtt}"
     start, end = (places[host] for host in link.ends)
@@ -518,6 +522,6 @@ def _legend(axes: Axes, groups: Sequence[Group]) -> None:
         handles.append(Line2D([], [], linestyle=""))
         labels.append(f"and {len(groups) - _MOST_GROUPS} more")
     axes.legend(
-        handles, labels, loc="upper center", bbox_to_anchor=(0.5, -0.02), fontsize=8,
+        handles, labels, loc="upper center", bbox_to_anchor=(0.5, -0.02), fontsize=9,
         handlelength=2.2, labelspacing=0.35, borderaxespad=0.2,
     )  # fmt: skip

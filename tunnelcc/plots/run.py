@@ -12,8 +12,10 @@ import numpy as np
 
 from tunnelcc.config.topology import Step
 from tunnelcc.plots.flows import Kind, colours, kinds, style_of
+from tunnelcc.plots.layout import set_title
 from tunnelcc.plots.network import draw_network, has_network, network_height
 from tunnelcc.plots.style import STYLE, category_style, check_file, save, take_literally
+from tunnelcc.schema.units import spaced
 from tunnelcc.simulation import fair
 
 if TYPE_CHECKING:
@@ -73,7 +75,8 @@ def plot_run(result: Result, file: str | Path | None = None) -> Figure:
             axes.set_ylim(bottom=0)
             if result.experiment.warmup:
                 axes.axvspan(0, result.experiment.warmup, color="#EEEEEE", linewidth=0, zorder=0)
-        figure.suptitle("\n".join([result.heading, *_limit_line(result)]), fontsize=10)
+        heading = result.experiment.title or spaced(result.heading)
+        set_title(figure, "\n".join([heading, *map(spaced, _limit_line(result))]))
         take_literally(figure)
         if file is not None:
             save(figure, Path(file))
@@ -121,12 +124,10 @@ def _plot_goodput(axes: Axes, result: Result) -> None:
     axes.set_ylabel("goodput (Mbit/s)")
     is_above = np.max(together, initial=0) > _MOST_OF_CAPACITY * rate
     note = " (peaks above the rate: data that had waited for a lost packet)"
-    axes.set_title("Goodput of each flow" + note * bool(is_above), fontsize=9)
+    axes.set_title("Goodput of each flow" + note * bool(is_above))
     figure = axes.get_figure()
     assert figure is not None
-    figure.legend(
-        *axes.get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=8
-    )
+    figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=3)
 
 
 def _plot_in_flight(axes: Axes, result: Result) -> None:
@@ -156,7 +157,7 @@ def _plot_in_flight(axes: Axes, result: Result) -> None:
         look = {"color": shades[flows[0]], "label": f"carrier of {named}: {kind.label}"}
         lines += axes.plot(time, flights[flows[0]], **look)
     if 0 < len(lines) <= _MOST_LINES:
-        axes.legend(handles=lines, loc="upper right", fontsize=8)
+        axes.legend(handles=lines, loc="upper right")
     note, widest = "", 0.0
     if len(users) <= _MOST_LINES:
         for first, *_ in users.values():
@@ -240,27 +241,36 @@ def _plot_queue_delay(axes: Axes, result: Result) -> None:
     axes.set_ylabel("queueing delay (ms)")
     axes.set_title(f"Queueing delay at the bottleneck ({' and '.join(drops)} packets dropped)")
     if is_both_ways:
-        axes.legend(loc="upper right", fontsize=8, ncols=2)
+        axes.legend(loc="upper right", ncols=2)
 
 
 def _delays(result: Result) -> Iterator[tuple[str, Any]]:
-    """Yield a label and the delay over time (s) of each flow of datagrams and each ping."""
+    """Yield a label and the delay over time (s) of each flow of datagrams or messages, and ping."""
     for index, placed in enumerate(result.network.flows):
         if placed.flow.transport == "udp":
             yield f"flow {index}, {placed.flow.label}", result["flow_delay_series"][index]
+        elif placed.flow.rate is not None:
+            yield f"messages of flow {index}", result["flow_message_latency_series"][index]
     for index, series in enumerate(result["ping_delay_series"] if result.network.pings else ()):
         yield f"pings.{index}, RTT", series
 
 
 def _plot_delays(axes: Axes, result: Result, delays: Sequence[tuple[str, Any]]) -> None:
-    time = result["time"]
+    time, interval = result["time"], 1e3 * result.experiment.probe_interval
+    flows = result.network.flows
+    found = {
+        "datagrams": any(it.flow.transport == "udp" for it in flows),
+        "messages": any(it.flow.transport != "udp" and it.flow.rate is not None for it in flows),
+        "pings": bool(result.network.pings),
+    }
+    whose = [name for name, is_there in found.items() if is_there]
     for place, (label, series) in enumerate(delays[:_MOST_LINES]):
         known = np.isfinite(series)
-        style = category_style(place)
-        axes.plot(time[known], 1e3 * series[known], label=label, color=style["color"], linewidth=1)
+        look = {key: category_style(place)[key] for key in ("color", "linestyle")}
+        axes.plot(time[known], 1e3 * series[known], label=label, linewidth=1, **look)
     axes.set_ylabel("delay (ms)")
-    axes.set_title("Delay of datagrams and pings (mean of each probe interval)")
-    axes.legend(loc="upper right", fontsize=8, ncols=2)
+    axes.set_title(f"Delay of {' and '.join(whose)} (means of {interval:.3g} ms)")
+    axes.legend(loc="upper right", ncols=2)
 
 
 def _group_colours(result: Result) -> list[Any]:

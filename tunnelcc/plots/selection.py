@@ -294,7 +294,8 @@ class Selection:
 
     def title(self) -> str:
         """Return the scenario's title, and the fixed values."""
-        title = str(self.results.attrs.get("title", "")) or self._title_of_scenario()
+        own = self._title_of_scenario()
+        title = own or units.spaced(str(self.results.attrs.get("title", "")))
         return ", ".join(part for part in (title, *self.fixed) if part)
 
     def _title_of_scenario(self) -> str:

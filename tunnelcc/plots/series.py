@@ -12,6 +12,7 @@ from tunnelcc.errors import MISSING, ConfigError, Problem
 from tunnelcc.plots import scales
 from tunnelcc.plots.layout import finish, panels
 from tunnelcc.plots.selection import MOST_FLOWS, Selection
+from tunnelcc.plots.style import category_style
 
 if TYPE_CHECKING:
     import xarray
@@ -49,15 +50,16 @@ def series(
             step = float(time[1] - time[0]) if time.size > 1 else _SMOOTHED
             width = max(1, round(_SMOOTHED / step))
             smooth = goodput.rolling(time=width, center=True, min_periods=1).mean()
-            for line in part.lines(smooth, "flow"):
+            for place, line in enumerate(part.lines(smooth, "flow")):
                 values = scale.factor * line.values.transpose("seed", "time").values
                 if np.isnan(values).all():
                     continue  # there are fewer flows here
-                style = {**line.style, "markevery": (0.05, 0.1), "markersize": 3.5}
-                ax.plot(time, np.mean(values, axis=0), label=line.label, **style)
+                # Lines tell flows apart in grey. Markers would look like samples.
+                look = {**line.style, "marker": "", "linestyle": category_style(place)["linestyle"]}
+                ax.plot(time, np.mean(values, axis=0), label=line.label, **look)
                 ax.fill_between(
                     time, values.min(axis=0), values.max(axis=0),
-                    color=style["color"], alpha=0.18, linewidth=0,
+                    color=look["color"], alpha=0.18, linewidth=0,
                 )  # fmt: skip
             ax.set(xlabel="time (s)", ylabel=scale.label("goodput, mean of 1 s"))
             ax.set_xlim(0, time[-1])

@@ -46,6 +46,7 @@ _COLOURS = (
 )  # fmt: skip
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 _LINES = ("-", "--", "-.", (0, (1, 1)))
+_HATCHES = ("", "///", "...", "\\\\\\", "xxx", "---", "+++", "oo")
 _OTHERS = tuple(
     (colour, marker, "-.")
     for colour in ("#000000", "#56B4E9", "#E69F00")
@@ -101,6 +102,11 @@ def category_style(position: int) -> dict[str, Any]:
         "marker": _MARKERS[position % len(_MARKERS)],
         "linestyle": _LINES[position % len(_LINES)],
     }
+
+
+def hatch(position: int) -> dict[str, Any]:
+    """Return what tells bars of the group at ``position``, 0 the first, from others in grey."""
+    return {"hatch": _HATCHES[position % len(_HATCHES)], "edgecolor": "white", "linewidth": 0}
 
 
 def member_style(name: str, position: int) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -72,7 +72,7 @@ class Report:
     given: Sequence[tuple[str, str]]
     limits: Sequence[str]
     figures: Sequence[tuple[str, Figure]]
-    seeds: int
+    seeds: int  # the fewest of a row
     references: Sequence[tuple[str, str]]  # key, entry of BibTeX
 
 
@@ -101,6 +101,42 @@ def make(results: xarray.Dataset, question: str = "", metrics: Sequence[str] = (
         list(_given(parse_toml(results.attrs["scenario"], "scenario"))),
         [*([f"{failed} runs failed"] if failed else []), *limits],
         _figures(results), results.sizes["seed"], _references(results),
+    )  # fmt: skip
+
+
+def together(reports: Mapping[str, Report], question: str = "") -> Report:
+    """Return one report of several, by name: a table of all, and each one's figures and limits.
+
+    An axis or a metric that one of them lacks has an empty cell there.
+    """
+    every = list(reports.values())
+    axes = list(dict.fromkeys(axis for it in every for axis in it.axes))
+    headings = list(dict.fromkeys(heading for it in every for heading in it.headings))
+    rows = []
+    for name, it in reports.items():
+        for labels, cells in it.rows:
+            at = dict(zip(it.axes, labels, strict=True))
+            values = dict(zip(it.headings, cells, strict=True))
+            nothing = Cell(math.nan, math.nan)
+            rows.append((
+                [name, *(at.get(axis, "–") for axis in axes)],
+                [values.get(heading, nothing) for heading in headings],
+            ))  # fmt: skip
+    stated = {name: dict(it.given) for name, it in reports.items()}
+    given = []
+    for key in dict.fromkeys(key for keys in stated.values() for key in keys):
+        values_of = {name: keys.get(key) for name, keys in stated.items()}
+        if len({*values_of.values()}) == 1:
+            given.append((key, stated[next(iter(stated))][key]))
+        else:
+            given += [(f"{key} ({name})", text) for name, text in values_of.items() if text]
+    return Report(
+        question or " · ".join(dict.fromkeys(it.question for it in every)),
+        ["results", *axes], headings, rows, given,
+        [f"{name}: {limit}" for name, it in reports.items() for limit in it.limits],
+        [(f"{name}-{title}", it) for name, made in reports.items() for title, it in made.figures],
+        min(it.seeds for it in every),
+        list(dict(reference for it in every for reference in it.references).items()),
     )  # fmt: skip
 
 

@@ -227,6 +227,24 @@ def shown(unit: str) -> tuple[float, str]:
     return _SHOWN.get(unit, (1.0, unit))
 
 
+#: How scenarios write units → how figures do, a space behind the number.
+_SPOKEN = {
+    "kbps": "kbit/s", "Mbps": "Mbit/s", "Gbps": "Gbit/s", "bps": "bit/s", "bdp": "BDP",
+    "p": "packets", "us": "µs",
+    **{unit: unit for unit in ("ns", "ms", "s", "%", "B", "kB", "MB", "GB", "KiB", "MiB", "GiB")},
+}  # fmt: skip
+_WRITTEN = re.compile(rf"(?<![\w.:/-])(\d+(?:\.\d+)?)({'|'.join(_SPOKEN)})(?![\w/])")
+
+
+def spaced(text: str) -> str:
+    """Write the quantities in ``text`` as figures do: ``20 Mbit/s`` of ``20Mbps``.
+
+    >>> spaced("2 × bbr, 20Mbps × 40ms, buffer 1bdp")
+    '2 × bbr, 20 Mbit/s × 40 ms, buffer 1 BDP'
+    """
+    return _WRITTEN.sub(lambda found: f"{found[1]} {_SPOKEN[found[2]]}", text)
+
+
 def mbit(rate: float) -> str:
     """Write a rate (bit/s) in Mbit/s with two decimals, or more if three digits need them."""
     return f"{rate / 1e6:.{mbit_decimals(rate)}f}"

@@ -58,8 +58,42 @@ def test_the_configuration_is_that_of_the_best(bulk):
     assert "wg-quick" in second
     assert "relay+wss://" in configuration("gost-relay-wss", "cubic")
     assert "sysctl" not in configuration("gost-quic", "any")
+    own = configuration("gost-relay-wss cc=bbr", "cubic").splitlines()
+    ends, sender = (
+        own.index(f"# on {it}") for it in ("both ends of the tunnel", "the sending host")
+    )
+    assert own[ends + 1].endswith("=bbr")
+    assert own[sender + 1].endswith("=cubic")
     for name in TUNNELS:
-        assert name == "none" or (name in catalog.names() and configuration(name, "any"))
+        known = name.partition(" ")[0] in catalog.names()
+        assert name == "none" or (known and configuration(name, "any"))
+
+
+def test_a_carrier_may_have_an_algorithm_of_its_own(tmp_path):
+    """Inside a relay, the application's does not count: there is nothing new to rank."""
+    tunnels = ("openvpn-tcp", "openvpn-tcp cc=bbr", "gost-relay-wss", "gost-relay-wss cc=bbr")
+    found = advise(
+        {**LOSSY, "duration": "3s"}, "bulk", tunnels, seeds=2, jobs=2, progress=False,
+        store=tmp_path, has_variants=False,
+    )  # fmt: skip
+    by_name = {it.name: it.value for it in found.candidates}
+    over_bbr = "cubic in openvpn-tcp over bbr"
+    ways = [f"{tunnel} with {cc}" for tunnel in tunnels[::2] for cc in ("cubic", "bbr")]
+    assert sorted(by_name) == sorted([over_bbr, *ways])
+    assert by_name[over_bbr] > 1.2 * by_name["openvpn-tcp with cubic"]
+
+
+def test_differences_of_a_list_have_one_unit():
+    rng = np.random.default_rng(1)
+    best = rng.normal(10, 1, 5)
+    few = np.where(np.arange(5) < 2, best - 1, np.nan)  # its two pairs allow no ratio
+    alone = difference(few, best, 0.999)
+    assert not alone.is_ratio
+    pairs = {"few": (few, best), "more": (best + 1, best)}
+    found = advice._in_one_unit(pairs, 0.999)
+    assert {it.is_ratio for it in found.values()} == {False}
+    assert found["more"].mean == pytest.approx(1)
+    assert advice._in_one_unit({"more": pairs["more"]}, 0.95)["more"].is_ratio
 
 
 @pytest.mark.parametrize(

@@ -72,10 +72,10 @@ def test_limited_links_have_a_colour_that_tells_how_busy_they_were():
 def test_what_links_are_is_told_once_or_on_each():
     ring = {"shape": "ring", "size": 3}
     once = texts(plot_network(simulate(network=ring)))
-    assert "each link: 10 Mbit/s, RTT 20ms" in once
+    assert "each link: 10 Mbit/s, RTT 20 ms" in once
     network = {**ring, "links": {"ring1": {"rate": "50Mbps", "reverse_rate": "5Mbps"}}}
     each = texts(plot_network(simulate(network=network)))
-    assert sum("RTT 20ms" in text for text in each) == 3
+    assert sum("RTT 20 ms" in text for text in each) == 3
     (uneven,) = (text for text in each if "50 Mbit/s" in text)
     assert "5 Mbit/s" in uneven.splitlines()[1] or "5 Mbit/s" in uneven.splitlines()[0]
 
@@ -90,7 +90,7 @@ def test_flows_and_tunnels_are_in_the_legend():
     lines = [text for text in texts(plot_network(result)) if "Mbit/s" in text or "UDP" in text]
     assert any(text.startswith("2 × cubic in vpn (gost-relay-wss with bbr): ") for text in lines)
     assert any(text.startswith("reno: ") for text in lines)
-    assert "UDP, 1Mbps" in lines
+    assert "UDP, 1 Mbit/s" in lines
 
 
 def test_many_hosts_have_few_names():
@@ -227,4 +227,4 @@ def test_many_different_links_are_named_on_the_map_and_listed_above_it():
     }
     found = texts(plot_network(simulate(network={"links": links}, flows={"from": "a", "to": "c"})))
     assert set(pairs) <= set(found)
-    assert found[-1].splitlines()[1] == "bc: 11 Mbit/s, RTT 2ms"
+    assert found[-1].splitlines()[1] == "bc: 11 Mbit/s, RTT 2 ms"

@@ -6,6 +6,7 @@ from __future__ import annotations
 import copy
 import itertools
 
+import numpy as np
 import pytest
 from matplotlib import font_manager
 from matplotlib.colors import to_rgb
@@ -194,3 +195,18 @@ def test_letters_that_the_font_lacks_are_of_another_font_or_are_told(tmp_path, c
     save(figure, tmp_path / "it.pdf")
     assert "it.pdf: no font here has \U0010f0ff," in capsys.readouterr().err
     assert not recwarn.list
+
+
+def test_messages_have_their_latency_and_units_are_written_in_one_way():
+    flows = [{"cc": "cubic"}, {"cc": "cubic", "rate": "200kbps", "write_size": 500}]
+    path = {"rate": "20Mbps", "rtt": "40ms"}
+    result = tc.run(tc.Experiment(path=path, flows=flows, duration="2s"))
+    figure = tc.plot_run(result)
+    latency = figure.axes[-1]
+    assert latency.get_title(loc="left") == "Delay of messages (means of 100 ms)"
+    assert labels(latency) == ["messages of flow 1"]
+    assert min(latency.lines[0].get_ydata()) >= 20  # ms: half an RTT
+    mean = np.nanmean(result["flow_message_latency_series"][1])
+    assert mean == pytest.approx(result.dataset.flow_message_latency_mean[1].item(), rel=0.1)
+    assert np.isnan(result["flow_message_latency_series"][0]).all()
+    assert "20 Mbit/s × 40 ms" in figure.get_suptitle()

@@ -401,6 +401,33 @@ def test_a_scatter_shows_every_run_and_every_mean(loss_sweep):
     assert colours == {plots.algorithm_style(cc)["color"] for cc in ("bbr", "cubic")}
 
 
+def test_queueing_delays_of_less_than_a_packet_take_no_room(loss_sweep):
+    sweep = loss_sweep.copy()
+    delays = sweep["queue_delay_mean"].copy()
+    delays[{"path.loss": 0}] = 1e-9
+    delays[{"path.loss": 1}] = 0.5
+    figure = plots.scatter(sweep.assign(queue_delay_mean=delays), at={"path.rtt": "10ms"})
+    (axes,) = figure.axes
+    assert axes.get_xscale() == "log"
+    assert axes.get_xlim()[0] > 0.1  # 12,000 bits at 50 Mbit/s take 0.24 ms
+    assert "0.24 ms, a packet's time" in figure.get_suptitle()
+
+
+def test_bars_differ_in_grey(make_sweep):
+    sweep = make_sweep({"tunnel": ["none", "wireguard"], "cc": ["bbr", "cubic"]})
+    (axes,) = plots.curves(sweep, "tunnel", "goodput", by="cc").axes
+    assert len({bar.get_hatch() for bar in axes.patches}) == 2
+
+
+def test_a_long_title_is_no_wider_than_the_figure(loss_sweep):
+    title = "What a tunnel does to a flow of a congestion control at many rates of loss, " * 3
+    sweep = loss_sweep.assign_attrs(title=title)
+    figure = plots.curves(sweep, "path.loss", "goodput", by="cc", at={"path.rtt": "10ms"})
+    figure.canvas.draw()
+    box = figure._suptitle.get_window_extent()
+    assert box.width < figure.bbox.width
+
+
 @pytest.fixture(scope="module")
 def with_series(duel):
     time = np.arange(0.1, 10.05, 0.1)
@@ -416,6 +443,9 @@ def test_series_show_each_flow(with_series):
     flow = line(axes, "flow 0, bbr")
     assert flow.get_ydata()[0] == pytest.approx(10)
     assert flow.get_ydata()[-1] == pytest.approx(20)
+    lines = axes.lines[:2]
+    assert len({str(it.get_linestyle()) for it in lines}) == 2, "they differ in grey"
+    assert {it.get_marker() for it in lines} == {""}, "markers look like samples"
 
 
 def test_the_ratio_of_rtts_is_an_axis(make_sweep):

@@ -69,6 +69,22 @@ def test_a_report_of_a_scenario_and_of_its_results(run, tmp_path, monkeypatch):
     code, out, err = run("report", "runs/it", "--seeds", "3", "-o", "again")
     assert code == 2
     assert "--seeds = '3': expected no value, because the results have their seeds" in err
+    (tmp_path / "other.toml").write_text(
+        'duration = "2s"\n[path]\nrate = "4Mbps"\nrtt = "20ms"\n[[flows]]\ncount = 2\n'
+    )
+    code, out, err = run("report", "runs/it", "other.toml", "--seeds", "2", "-o", "both")
+    assert code == 0, err
+    rows = list(csv.DictReader((tmp_path / "both" / "table.csv").open()))
+    assert [row["results"] for row in rows] == ["it", "it", "other"]
+    assert [row["tunnel.name"] for row in rows] == ["none", "wireguard", "–"]
+    (jain,) = (key for key in rows[0] if "jain" in key.lower() and "±" not in key)
+    assert [bool(row[jain]) for row in rows] == [False, False, True]
+    page = (tmp_path / "both" / "report.html").read_text()
+    assert "path.loss (it)" in page
+    assert "path.rate (" not in page  # of both
+    assert "tunnelcc sweep both/it.toml --name it" in page
+    code, _, err = run("report", "runs/it", "it.toml")
+    assert (code, "names that differ" in err) == (2, True)
     code, out, err = run("report", "nothing.toml")
     assert code == 2
     code, out, err = run("report", "it.toml", "--seeds", "2", "--metric", "goodputt")
