@@ -144,7 +144,7 @@ check-laboratory: docs ## Use the laboratory in Chromium and Firefox (needs both
 	@node tests/browser/check_laboratory.mjs build/browser build/site/lab.html runs/laboratory
 
 .PHONY: asan-tree
-asan-tree: $(VENV)/ready $(VENV)/ready-ns3
+asan-tree: setup
 	@$(CONFIGURE) --preset asan
 
 .PHONY: asan

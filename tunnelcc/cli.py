@@ -187,6 +187,12 @@ def cli() -> None:
     metavar="FILE",
     help="Do not simulate. Write the input of the models, for scratch/run-spec.cc.",
 )
+@click.option(
+    "--write-tunnel",
+    type=_PATH,
+    metavar="FILE",
+    help="Do not simulate. Write the tunnel, for nodes of ns-3 (tunnelcc::TunnelHelper).",
+)
 def run(
     scenario: Path | None,
     settings: tuple[str, ...],
@@ -203,6 +209,7 @@ def run(
     metrics: tuple[str, ...],
     as_json: bool,
     write_spec: Path | None,
+    write_tunnel: Path | None,
     **options: str | None,
 ) -> None:
     """Simulate one experiment.
@@ -238,6 +245,14 @@ def run(
 
         files.check_file("--write-spec", write_spec)
         write_spec.write_text(spec_text(experiment_spec(experiment)) + "\n")
+        return
+    if write_tunnel is not None:
+        from tunnelcc.output import files
+        from tunnelcc.simulation.node_tunnel import node_tunnel_spec
+        from tunnelcc.simulation.spec import spec_text
+
+        files.check_file("--write-tunnel", write_tunnel)
+        write_tunnel.write_text(spec_text(node_tunnel_spec(experiment)) + "\n")
         return
     if plot is not None:
         from tunnelcc.plots import check_file

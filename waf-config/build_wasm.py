@@ -25,7 +25,7 @@ JSON = Path(nlohmann_json.__file__).parent / "include"
 MODULE, RECORD = "tunnelcc.wasm", "tunnelcc.sha256"
 
 # What the native build alone has: rooms, and the version in a stored run's identity.
-NATIVE = {"interop", "python", "socket"}
+NATIVE = {"interop", "nodes", "python", "socket"}
 LEFT_OUT = ("experiment/model-version.cc", "experiment/model-version.h")
 # Their headers alone are used: models/wasm/no-capture.cc and no-modules.cc stand in for them.
 NO_FILES = {"modules", "wire"}

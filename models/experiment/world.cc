@@ -3,7 +3,6 @@
  */
 #include "world.h"
 
-#include "congestion/congestion-parameters.h"
 #include "event/random-stream.h"
 #include "quic/chromium-bbr.h"
 
@@ -214,16 +213,11 @@ World::MakeAlgorithm(const LegParts& parts, End end) const
 std::unique_ptr<CongestionControl>
 World::MakeAlgorithm(const LegParts& parts, End end, const QuicSpec& quic) const
 {
-    if (!quic.bbr || parts.cc.name != "bbr")
-    {
-        return MakeAlgorithm(parts, end);
-    }
-    return std::make_unique<ChromiumBbr>(
-        *quic.bbr,
-        ParseParameters(parts.cc.name, Bbr::GetParameterTable(), parts.cc.parameters),
-        quic.window.first,
-        quic.packets.first[end],
-        CongestionStream(m_spec.seed, parts.role, parts.number, end));
+    auto own = MakeChromiumBbr(quic,
+                               end,
+                               parts.cc,
+                               CongestionStream(m_spec.seed, parts.role, parts.number, end));
+    return own ? std::move(own) : MakeAlgorithm(parts, end);
 }
 
 std::unique_ptr<TcpEndpoint>

@@ -473,4 +473,19 @@ ChromiumBbr::GetPathEstimate() const
     return {m_bandwidth.Get() / m_packetBytes, m_minRtt};
 }
 
+std::unique_ptr<CongestionControl>
+MakeChromiumBbr(const QuicSpec& quic, End end, const CongestionSpec& cc, int64_t stream)
+{
+    if (!quic.bbr || cc.name != "bbr")
+    {
+        return nullptr;
+    }
+    return std::make_unique<ChromiumBbr>(
+        *quic.bbr,
+        ParseParameters(cc.name, Bbr::GetParameterTable(), cc.parameters),
+        quic.window.first,
+        quic.packets.first[end],
+        stream);
+}
+
 } // namespace tunnelcc

@@ -10,8 +10,10 @@
 #include "congestion/windowed-max-filter.h"
 #include "packet-control.h"
 #include "spec/quic-spec.h"
+#include "spec/tcp-spec.h"
 
 #include <cstdint>
+#include <memory>
 
 /**
  * \file
@@ -161,6 +163,14 @@ class ChromiumBbr final : public PacketControl
     uint64_t m_recoveryEnd{NONE};
     uint64_t m_recoveryWindow{0};
 };
+
+/// The BBR of a program that has Chromium's; null: it has another algorithm.
+/// \param quic settings of the connection  \param end whose it is  \param cc name and parameters
+/// \param stream as of ChromiumBbr
+std::unique_ptr<CongestionControl> MakeChromiumBbr(const QuicSpec& quic,
+                                                   End end,
+                                                   const CongestionSpec& cc,
+                                                   int64_t stream);
 
 } // namespace tunnelcc
 

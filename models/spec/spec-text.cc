@@ -211,6 +211,12 @@ ParseCapture(std::string_view text)
     return Parse<CaptureSpec>(text);
 }
 
+NodeTunnelSpec
+ParseNodeTunnel(std::string_view text)
+{
+    return Parse<NodeTunnelSpec>(text);
+}
+
 std::vector<LayerSpec>
 ParseLayers(std::string_view text)
 {

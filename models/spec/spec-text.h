@@ -6,6 +6,7 @@
 
 #include "capture-spec.h"
 #include "experiment-spec.h"
+#include "node-tunnel-spec.h"
 
 #include <map>
 #include <string>
@@ -31,6 +32,9 @@ std::string FormatSpec(const ExperimentSpec& spec);
 
 /// Read what to capture. \throws std::invalid_argument as ParseSpec() does
 CaptureSpec ParseCapture(std::string_view text);
+
+/// Read a tunnel between nodes of ns-3. \throws std::invalid_argument as ParseSpec() does
+NodeTunnelSpec ParseNodeTunnel(std::string_view text);
 
 /// Read a list of layers, innermost first. \throws std::invalid_argument as ParseSpec() does
 std::vector<LayerSpec> ParseLayers(std::string_view text);

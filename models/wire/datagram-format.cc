@@ -13,6 +13,54 @@ constexpr uint32_t UDP_HEADER_BYTES = 8;
 constexpr uint16_t ETHERTYPE_IPV4 = 0x0800;
 constexpr uint16_t ETHERTYPE_IPV6 = 0x86dd;
 
+/// \param ip version inside  \param number,payload,devices,bytes as of WriteTunnelHeaders()
+void
+WriteLayer(const CaptureLayerSpec& layer,
+           uint32_t ip,
+           uint32_t number,
+           uint32_t payload,
+           const std::pair<uint32_t, uint32_t>& devices,
+           std::vector<uint8_t>& bytes)
+{
+    ByteWriter writer(bytes);
+    const size_t end = bytes.size() + layer.header;
+    if (layer.layer == "ethernet")
+    {
+        // Locally administered addresses (IEEE 802, 8.4).
+        const uint16_t type = ip == 4 ? ETHERTYPE_IPV4 : ETHERTYPE_IPV6;
+        writer.U16(0x0200).U32(devices.second).U16(0x0200).U32(devices.first).U16(type);
+    }
+    else if (layer.layer == "vxlan")
+    {
+        // RFC 7348, section 5: the network identifier is valid, and 1.
+        writer.U8(0x08).U24(0).U24(1).U8(0);
+    }
+    else if (layer.layer == "wireguard")
+    {
+        // Donenfeld, NDSS 2017, section 5.4.6: type 4, receiver, counter.
+        writer.U8(4).U24(0).Little(1, 4).Little(number, 8);
+    }
+    else if (layer.layer == "openvpn")
+    {
+        // P_DATA_V2 is opcode 9, of key 0; peer 0.
+        writer.U8(9 << 3).U24(0);
+    }
+    else if (layer.layer == "esp")
+    {
+        // RFC 4303, section 2: security parameters index, sequence number; RFC 4106: IV.
+        writer.U32(0x1000).U32(number + 1).U64(number + 1);
+    }
+    else if (layer.layer == "vtun")
+    {
+        writer.U16(payload - 2);
+    }
+    else if (layer.layer == "tinc")
+    {
+        writer.U32(number + 1);
+    }
+    bytes.resize(end); // what is left of the header is filler
+}
+
 } // namespace
 
 void
@@ -107,13 +155,12 @@ TunnelFormat::WriteWhole(const SeenPacket& seen,
     {
         WriteUdp(m_self.port, m_other.port, length, m_whole.bytes);
     }
-    bool isPlain = true;
-    for (size_t left = m_capture.layers.size(); isPlain && left > 0; --left)
-    {
-        const CaptureLayerSpec& layer = m_capture.layers[left - 1];
-        WriteLayer(layer, number, length);
-        isPlain = layer.isPlain;
-    }
+    const uint32_t udp = m_capture.hasUdp ? UDP_HEADER_BYTES : 0;
+    const bool isPlain = WriteTunnelHeaders(m_capture,
+                                            number,
+                                            length - udp,
+                                            {m_self.port, m_other.port},
+                                            m_whole.bytes);
     m_whole.headers = static_cast<uint32_t>(m_whole.bytes.size());
     const TunnelExit* exit = m_table.Of(seen.Receiver()).exit;
     if (isPlain && exit)
@@ -131,46 +178,21 @@ TunnelFormat::WriteWhole(const SeenPacket& seen,
     }
 }
 
-void
-TunnelFormat::WriteLayer(const CaptureLayerSpec& layer, uint32_t number, uint32_t length)
+bool
+WriteTunnelHeaders(const CaptureTunnelSpec& capture,
+                   uint32_t number,
+                   uint32_t payload,
+                   const std::pair<uint32_t, uint32_t>& devices,
+                   std::vector<uint8_t>& bytes)
 {
-    ByteWriter writer(m_whole.bytes);
-    const size_t end = m_whole.bytes.size() + layer.header;
-    if (layer.layer == "ethernet")
+    bool isPlain = true;
+    for (size_t left = capture.layers.size(); isPlain && left > 0; --left)
     {
-        // Locally administered addresses (IEEE 802, 8.4).
-        const uint16_t type = m_capture.ip == 4 ? ETHERTYPE_IPV4 : ETHERTYPE_IPV6;
-        writer.U16(0x0200).U32(m_other.port).U16(0x0200).U32(m_self.port).U16(type);
+        const CaptureLayerSpec& layer = capture.layers[left - 1];
+        WriteLayer(layer, capture.ip, number, payload, devices, bytes);
+        isPlain = layer.isPlain;
     }
-    else if (layer.layer == "vxlan")
-    {
-        // RFC 7348, section 5: the network identifier is valid, and 1.
-        writer.U8(0x08).U24(0).U24(1).U8(0);
-    }
-    else if (layer.layer == "wireguard")
-    {
-        // Donenfeld, NDSS 2017, section 5.4.6: type 4, receiver, counter.
-        writer.U8(4).U24(0).Little(1, 4).Little(number, 8);
-    }
-    else if (layer.layer == "openvpn")
-    {
-        // P_DATA_V2 is opcode 9, of key 0; peer 0.
-        writer.U8(9 << 3).U24(0);
-    }
-    else if (layer.layer == "esp")
-    {
-        // RFC 4303, section 2: security parameters index, sequence number; RFC 4106: IV.
-        writer.U32(0x1000).U32(number + 1).U64(number + 1);
-    }
-    else if (layer.layer == "vtun")
-    {
-        writer.U16(length - UDP_HEADER_BYTES - 2);
-    }
-    else if (layer.layer == "tinc")
-    {
-        writer.U32(number + 1);
-    }
-    m_whole.bytes.resize(end); // what is left of the header is filler
+    return isPlain;
 }
 
 } // namespace tunnelcc

@@ -11,6 +11,7 @@
 #include "tcp-format.h"
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace tunnelcc
@@ -94,7 +95,6 @@ class TunnelFormat final : public PacketFormat
                     const IpHeader& ip,
                     uint32_t view,
                     uint32_t number);
-    void WriteLayer(const CaptureLayerSpec& layer, uint32_t number, uint32_t length);
 
     const DatagramTunnelSpec& m_spec;
     const CaptureTunnelSpec& m_capture;
@@ -105,6 +105,20 @@ class TunnelFormat final : public PacketFormat
     PacketImage m_whole; //!< a datagram, without the header of IP
     PacketImage m_inner;
 };
+
+/**
+ * Write the headers of a tunnel's layers up to the first that encrypts or compresses.
+ * \param capture what the layers look like  \param number of the datagram
+ * \param payload bytes of UDP or IP, which the headers begin
+ * \param devices numbers of the sending device and of the other, for addresses of Ethernet
+ * \param bytes where to append
+ * \returns whether what follows is the packet inside
+ */
+bool WriteTunnelHeaders(const CaptureTunnelSpec& capture,
+                        uint32_t number,
+                        uint32_t payload,
+                        const std::pair<uint32_t, uint32_t>& devices,
+                        std::vector<uint8_t>& bytes);
 
 } // namespace tunnelcc
 

@@ -83,7 +83,7 @@ class Capture:
             "ip": network.experiment.path.ip,
             "limit": self._parsed("--capture-limit", self.limit, _LIMIT),
             "places": [] if self.file is None else list(self._places(network)),
-            "tunnels": [_tunnel(tunnel) for tunnel in network.tunnels],
+            "tunnels": [tunnel_packets(tunnel) for tunnel in network.tunnels],
         }
 
     def text(self) -> str:
@@ -142,7 +142,7 @@ class Capture:
                 raise ConfigError(Problem("--at", name, expected, nearest(name, names)))
 
 
-def _tunnel(placed: ResolvedTunnel) -> Spec:
+def tunnel_packets(placed: ResolvedTunnel) -> Spec:
     """How the packets of a tunnel look."""
     from tunnelcc.catalog.datagram import DatagramEntry
     from tunnelcc.catalog.relay import RelayEntry

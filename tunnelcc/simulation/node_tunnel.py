@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A tunnel between two nodes of ns-3, as ``tunnelcc::TunnelHelper`` reads it."""
+
+from __future__ import annotations
+
+from tunnelcc.config import Experiment
+from tunnelcc.config.resolved import resolve
+from tunnelcc.errors import MISSING, ConfigError, Problem
+from tunnelcc.simulation.capture import tunnel_packets
+from tunnelcc.simulation.spec import network_spec
+from tunnelcc.simulation.spec_parts import Spec, congestion
+
+
+def node_tunnel_spec(experiment: Experiment) -> Spec:
+    """Return the first tunnel of ``experiment`` as the struct ``NodeTunnelSpec``.
+
+    Sizes of its packets are those on a path with the experiment's ``path.mtu``; the nodes' own
+    devices and routes replace the path. Raises ConfigError if there is no tunnel.
+    """
+    network = resolve(experiment)
+    spec = network_spec(network)
+    numbers = [i for i, it in enumerate(network.tunnels) if it.hop is None]
+    if not numbers:
+        raise ConfigError(Problem("tunnel", MISSING, "a name of `tunnelcc list`"))
+    number = numbers[0]
+    placed = network.tunnels[number]
+    flow = next(it for it in spec["flows"] if it["tunnel"] == number)
+    sharing = placed.tunnel.entry.sharing(placed.tunnel.carriers)
+    own = placed.tunnel.carrier_cc
+    tunnel = spec["tunnels"][number]
+    tcp = tunnel.get("carrier_tcp") or spec["tcp"][flow["tcp"]]
+    return {
+        "name": placed.tunnel.entry.name,
+        "tunnel": tunnel,
+        "packets": tunnel_packets(placed),
+        "ip": placed.connection.path_ip,
+        "cc": congestion(own) if own else {},
+        "nodelay": {"client": tcp["nodelay"], "server": tcp["server_nodelay"]},
+        "carriers": {"flow": 0, "all": 1}[sharing] if isinstance(sharing, str) else sharing,
+    }
