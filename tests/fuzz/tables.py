@@ -91,6 +91,11 @@ class Draw:
                 self._cross_traffic(hosts, is_network="network" in table)
                 for _ in range(draw.choice((1, 1, 3)))
             ]
+        if self._maybe(0.3):
+            table["pings"] = [
+                self._ping(names, hosts, is_network="network" in table)
+                for _ in range(draw.choice((1, 1, 2)))
+            ]
         return table
 
     # Values ------------------------------------------------------------------------------------
@@ -460,6 +465,8 @@ class Draw:
                 "transport": lambda: "quic",
             }
             flow = {"cc": self._cc(), **self._some(makers, 0.15)}
+            if self._maybe(0.25):
+                flow = self._datagrams()
             if "count" in flow and self._maybe(0.3):
                 flow["interarrival"] = _time(self._duration * draw.choice((0.001, 0.1, 1)))
             if "bytes" in flow and self._maybe(0.3):
@@ -474,6 +481,45 @@ class Draw:
                 flow["payload"] = corpus
             flows.append({**flow, **self._ends(hosts, is_network=is_network)})
         return flows
+
+    def _datagrams(self) -> Table:
+        """Return a flow over UDP; now and then with a key that its traffic does not have."""
+        draw = self._draw
+        traffic = draw.choice(("constant", "constant", "call", "video", "game", "dns"))
+        makers: dict[str, Callable[[], Any]] = {
+            "count": lambda: draw.choice((2, 3)),
+            "start": lambda: _time(self._duration * draw.choice((0.1, 0.3))),
+            "stop": lambda: _time(self._duration * draw.uniform(0.5, 1.5)),
+            "playout": lambda: _time(self._near(1e-3, 1)),
+            "user": lambda: draw.choice(("a", "b")),
+        }
+        flow: Table = {"transport": "udp", "traffic": traffic, **self._some(makers, 0.2)}
+        if traffic == "constant":
+            flow["rate"] = self._link_rate(1e-3, 2)
+            flow |= self._some(
+                {
+                    "gaps": lambda: draw.choice(("equal", "exponential")),
+                    "write_size": lambda: draw.choice((16, 64, 1200, 1472, 20000)),
+                },
+                0.4,
+            )
+        elif self._maybe(0.05):
+            flow["write_size"] = 64
+        if self._maybe(0.03):
+            flow["cc"] = self._cc()
+        return flow
+
+    def _ping(self, names: Sequence[str], hosts: Sequence[str], *, is_network: bool) -> Table:
+        draw = self._draw
+        makers: dict[str, Callable[[], Any]] = {
+            "size": lambda: draw.choice((0, 56, 1472, 20000)),
+            "start": self._moment,
+            "stop": lambda: _time(self._duration * draw.uniform(0.5, 1.5)),
+            "tunnel": lambda: draw.choice((*names, *catalog.names(), "none")),
+        }
+        table = {"interval": _time(max(1e-4, self._duration / draw.choice((1, 7, 100))))}
+        table |= self._some(makers, 0.3)
+        return {**table, **self._ends(hosts, is_network=is_network)}
 
     def _route(self, hosts: Sequence[str]) -> list[str]:
         return self._draw.sample(list(hosts), self._draw.randrange(2, len(hosts) + 1))

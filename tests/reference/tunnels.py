@@ -850,7 +850,8 @@ class Table:
         if path.exists():
             self.rows = list(csv.DictReader(path.read_text().splitlines()))
 
-    def has(self, cell: Cell, seed: int) -> bool:
+    def has(self, cell: Any, seed: int) -> bool:
+        """Whether there is a row of a dataclass with a key, and a seed."""
         names = list(asdict(cell))
         return any(
             tuple(row[name] for name in names) == cell.key and row["seed"] == str(seed)

@@ -17,6 +17,7 @@ from tunnelcc.errors import ConfigError, Problem, nearest
 from validation import (
     bbr,
     bbr3,
+    calls,
     exchanges,
     kcp,
     linux,
@@ -33,7 +34,7 @@ from validation.check import Group
 
 def _programs() -> Group:
     """Return all checks against measured programs, those of the models' suites first."""
-    measured = programs.group()
+    measured = programs.group(calls.checks())
     cases = exchanges.group("programs")
     every = (*cases.checks, *kcp.checks(), *quic.checks(), *quic.queue_checks(), *measured.checks)
     return replace(measured, checks=every)

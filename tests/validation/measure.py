@@ -97,11 +97,35 @@ class FlowMeasurement(Flow):
 
 
 @dataclass(frozen=True)
+class Datagrams:
+    """A flow of datagrams: one-way delays and RTP's jitter, ms; part lost."""
+
+    delay_p50: float
+    delay_p95: float
+    jitter: float
+    loss: float
+
+
+@dataclass(frozen=True)
+class Pings:
+    """All pings of a run: RTTs, ms."""
+
+    rtt_p50: float
+    rtt_p95: float
+
+
+@dataclass(frozen=True)
 class Measurement(Run):
-    """A simulated run; ``ip_bytes``: sent toward the receivers for each byte that was read."""
+    """A simulated run.
+
+    ``flows``: those over TCP and QUIC; ``ip_bytes``: sent toward the receivers for each byte that
+    was read; ``datagrams``: the flows over UDP.
+    """
 
     flows: tuple[FlowMeasurement, ...]
     ip_bytes: float
+    datagrams: tuple[Datagrams, ...]
+    pings: Pings
 
 
 def measure(result: Result) -> Measurement:
@@ -112,19 +136,38 @@ def measure(result: Result) -> Measurement:
         * (experiment.tcp.mss + experiment.tcp.header_bytes(experiment.path.ip))
         / experiment.path.rate
     )
-    starts = [flow.start for flow in single_flows(experiment)]
+    singles = single_flows(experiment)
+    is_udp = [placed.flow.transport == "udp" for placed in result.network.flows]
     resent = sum(float(leg.retransmits_series[-1]) for leg in result.carriers)
     segments = sum(leg.total_segments for leg in result.carriers)
     return Measurement(
-        flows=tuple(_flow(result, index, start) for index, start in enumerate(starts)),
+        flows=tuple(
+            _flow(result, index, flow.start)
+            for index, flow in enumerate(singles)
+            if not is_udp[index]
+        ),
         queue_ms=1e3 * (result.metric("queue_delay_mean") + service),
         retransmission_ratio=100 * metrics.retransmission_ratio(resent, segments),
         ip_bytes=_inverse(result.metric("efficiency")),
+        datagrams=tuple(_datagrams(result, index) for index, of_udp in enumerate(is_udp) if of_udp),
+        pings=Pings(1e3 * result.metric("ping_rtt_p50"), 1e3 * result.metric("ping_rtt_p95")),
     )
 
 
 def _inverse(value: float) -> float:
     return 1 / value if value else math.inf
+
+
+def _datagrams(result: Result, index: int) -> Datagrams:
+    def value(name: str) -> float:
+        return float(result.metric(name, flow=index))
+
+    return Datagrams(
+        1e3 * value("flow_delay_p50"),
+        1e3 * value("flow_delay_p95"),
+        1e3 * value("flow_jitter"),
+        value("flow_loss"),
+    )
 
 
 def _flow(result: Result, index: int, start: float) -> FlowMeasurement:

@@ -11,7 +11,7 @@ most programs are those of other versions and of another machine.
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -124,12 +124,12 @@ _QUANTITIES = (
 )  # fmt: skip
 
 
-def group() -> Group:
-    """Return the checks against the programs that were measured."""
+def group(more: Iterable[Check] = ()) -> Group:
+    """Return the checks against the programs that were measured, and ``more`` of them."""
     return Group(
         "programs",
         "real programs, as captured and measured",
-        causes.read("programs").attach(checks()),
+        causes.read("programs").attach((*checks(), *more)),
     )
 
 

@@ -295,6 +295,38 @@ def program_cells() -> tuple[ProgramCell, ...]:
     )
 
 
+@dataclass(frozen=True)
+class CallCell:
+    """A condition in which calls, iperf3 and ping were measured; RTT in ms, buffer in packets.
+
+    ``runs``: the row of each run, what is not of the condition.
+    """
+
+    tunnel: str
+    rtt: float
+    buffer: int
+    buffer_bdp: str
+    loss: float
+    flows: int
+    cc: str
+    runs: tuple[dict[str, float], ...]
+
+
+@cache
+def call_cells() -> tuple[CallCell, ...]:
+    """Return the cells of measured calls that were run more than once."""
+    columns = ("tunnel", "rtt", "buffer_pkts", "buffer_bdp", "loss", "flows", "cc")
+    grouped: dict[tuple[str, ...], list[dict[str, float]]] = {}
+    for row in _rows("programs/calls.csv"):
+        key = tuple(row.pop(it) for it in columns)
+        grouped.setdefault(key, []).append({name: float(value) for name, value in row.items()})
+    return tuple(
+        CallCell(tunnel, float(rtt), int(buffer), bdp, float(loss), int(flows), cc, tuple(rows))
+        for (tunnel, rtt, buffer, bdp, loss, flows, cc), rows in sorted(grouped.items())
+        if len(rows) > 1
+    )
+
+
 def program_speeds() -> dict[tuple[str, int], list[float]]:
     """Return goodputs where the CPU alone limited them, Mbit/s; by tunnel and number of flows."""
     speeds: dict[tuple[str, int], list[float]] = {}

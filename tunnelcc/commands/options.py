@@ -134,5 +134,7 @@ def _flow(text: str, common: Mapping[str, Any]) -> Any:
     pairs = _pairs(text)
     if not pairs:
         raise ConfigError(Problem("--flow", text, "KEY=VALUE,KEY=VALUE such as cc=bbr,rtt=20ms"))
+    if pairs.get("transport") == "udp":
+        common = {}  # datagrams have no congestion control
     settings = {f"flows.0.{key}": value for key, value in pairs.items()}
     return scenarios.apply({"flows": [dict(common)]}, settings)["flows"][0]

@@ -4,7 +4,7 @@
 import re
 from typing import Annotated, Any
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, field_validator, model_serializer, model_validator
 
 from tunnelcc import core, payloads
 from tunnelcc.catalog import traffic as kinds
@@ -26,7 +26,7 @@ _MOST_OF_MEAN = 1000
 LEAST_WRITE_COST = 1000  # ns
 
 
-# Keys that a flow of datagrams does not have. Its cc has no effect, so that sweeps can set it.
+# Keys that a flow of datagrams does not have, beside cc.
 _OF_STREAMS = ("bytes", "bytes_shape", "bytes_most", "preamble", "data_start", "window")
 # Keys that only such a flow has.
 _OF_DATAGRAMS = ("traffic", "gaps", "playout")
@@ -155,6 +155,15 @@ class Flow(Ends):
             raise ConfigError(Problem("", tunnel, expected))
         return tunnel
 
+    @model_serializer(mode="wrap")
+    def _write(self, write: Any) -> Any:
+        """Leave out what a flow of datagrams does not have, unless it is given."""
+        written = write(self)
+        if self.transport == "udp":
+            for key in {"cc", "write_size"} - self.model_fields_set:
+                written.pop(key, None)
+        return written
+
     @property
     def label(self) -> str:
         """Return the name of the congestion control, and of the transport unless it is TCP."""
@@ -183,6 +192,10 @@ class Flow(Ends):
             if key in given and value != type(self).model_fields[key].default:
                 expected = "no value with transport = 'udp', whose datagrams have no connection"
                 raise ConfigError(Problem(key, value, expected))
+        if self.cc != type(self).model_fields["cc"].default:
+            expected = "no value with transport = 'udp', whose datagrams have no congestion control"
+            hint = "set it in the entries of flows over tcp; tunnel.cc is that of a carrier"
+            raise ConfigError(Problem("cc", self.cc.name, expected, hint))
         kind = kinds.load(self.traffic)
         if kind.interval is None and self.rate is None:
             expected = "a rate, because the datagrams of constant traffic have no other limit"

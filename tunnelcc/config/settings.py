@@ -18,10 +18,10 @@ _SHORT_FORMS = ("tunnel", "cc", "queue")
 def apply(table: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return ``table`` with dotted keys set: ``path.rtt``, ``flows.0.count``, ``tunnel.cc``.
 
-    A key below ``flows``, ``cross_traffic`` or ``pings`` without an index is set in every item.
-    ``cc`` is
-    short for ``flows.cc``. A key is set before the keys below it, in any order of ``settings``. The
-    value none removes a tunnel with all its keys. Raises ConfigError for a key that cannot be set.
+    A key below ``flows``, ``cross_traffic`` or ``pings`` without an index is set in every item,
+    ``flows.cc`` in those that are not over UDP. ``cc`` is short for ``flows.cc``. A key is set
+    before the keys below it, in any order of ``settings``. The value none removes a tunnel with all
+    its keys. Raises ConfigError for a key that cannot be set.
     """
     expected = 'a table of keys and values, such as {"path.rtt": "50ms"}'
     settings = as_table("settings", settings, expected)
@@ -33,7 +33,8 @@ def apply(table: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, An
             "tunnels.NAME.name",
         ):
             _set(changed, key.removesuffix(".name"), {}, key)
-    for full in sorted(full_keys, key=lambda key: key.count(".")):
+    # the transport is set before cc, which datagrams do not have
+    for full in sorted(full_keys, key=lambda key: (key.count("."), key == "flows.cc")):
         value = copy.deepcopy(full_keys[full])  # keys below may be set in it
         group = full.partition(".")[0]
         if group in ("flows", "cross_traffic", "pings") and group != full:
@@ -81,13 +82,22 @@ def _listed(key: str) -> str:
     return listed_as(ExperimentKeys, key)
 
 
+def _is_over_udp(flow: Any) -> bool:
+    """Whether a flow has no congestion control."""
+    return isinstance(flow, dict) and flow.get("transport") == "udp"
+
+
 def _set_in_list(elements: list[Any], key: str, value: object, full: str) -> None:
     first, _, rest = key.partition(".")
     if not first.isdecimal():
         if first.lstrip("-").isdecimal():
             expected = f"an index from 0 to {len(elements) - 1}"
             raise ConfigError(Problem(full, MISSING, expected))
-        for element in elements:
+        is_cc = full.split(".")[:2] == ["flows", "cc"]
+        chosen = [it for it in elements if not (is_cc and _is_over_udp(it))]
+        if elements and not chosen:
+            raise ConfigError(Problem(full, value, "a flow over tcp or quic, which has one"))
+        for element in chosen:
             _set(element, key, value, full)
     elif int(first) >= len(elements):
         count = len(elements)

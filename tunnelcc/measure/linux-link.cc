@@ -52,8 +52,8 @@
  *                        which end with the process PID, which has started this one
  *     --sender COMMAND, --receiver COMMAND
  *                        instead of flows: what a shell runs at 10.9.0.1, and where its packets go,
- *                        at 10.9.0.2. The link carries their UDP and TCP over IPv4; --duration
- *                        means nothing then, --trace is refused
+ *                        at 10.9.0.2. The link carries their UDP, TCP and pings over IPv4;
+ *                        --duration means nothing then, --trace is refused
  *     --window BEGIN,STEADY,END
  *                        with commands, ns of CLOCK_MONOTONIC: packets are lost from BEGIN on, and
  *                        counted from then to END, how late they are, too; soj_mean_ms begins with
@@ -80,11 +80,12 @@
  *
  * Prints a row of CSV per flow, or one for two commands: what the link had of theirs toward the
  * receiver and back, how late it was, and how soon the ends answered after STEADY: from the latest
- * packet that an end got to the first that it sent then, by the link's clock, per protocol. Goodput
- * is what the receiving application read; the steady one and the RTT (samples of the smoothed RTT)
- * leave out the flow's first seconds, soj_mean_ms the run's. max_outq is the most that was in the
- * send queue (SIOCOUTQ) after a write. How late packets left, both ways, is in late_*:
- * more than a few hundredths of a millisecond in the 99th percentile may change what is measured.
+ * packet that an end got to the first that it sent then, by the link's clock, per protocol (pings
+ * count as TCP). Goodput is what the receiving application read; the steady one and the RTT
+ * (samples of the smoothed RTT) leave out the flow's first seconds, soj_mean_ms the run's. max_outq
+ * is the most that was in the send queue (SIOCOUTQ) after a write. How late packets left, both
+ * ways, is in late_*: more than a few hundredths of a millisecond in the 99th percentile may change
+ * what is measured.
  *
  * The namespaces have no names and go with the program, which aborts its connections at the end. So
  * runs share nothing, and several may go at once. The emulator's thread is real-time (SCHED_FIFO),
@@ -407,8 +408,9 @@ class Direction
             {
                 return;
             }
-            const bool isUdp = buffer[9] == IPPROTO_UDP && m_isOfPrograms;
-            if (buffer[0] >> 4 == 4 && (buffer[9] == IPPROTO_TCP || isUdp))
+            const bool isOther = buffer[9] == IPPROTO_UDP || buffer[9] == IPPROTO_ICMP;
+            const bool isOfPrograms = isOther && m_isOfPrograms;
+            if (buffer[0] >> 4 == 4 && (buffer[9] == IPPROTO_TCP || isOfPrograms))
             {
                 Arrive({{buffer, buffer + size}, 0, Now()});
             }

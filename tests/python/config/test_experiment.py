@@ -682,3 +682,20 @@ def test_jumbo_frames_need_a_larger_segment_too():
     both = tc.Experiment.parse({"path": {"mtu": 9000}, "tcp": {"mss": 8948}})
     assert resolve(both).first.path_mss + both.tcp.header_bytes(4) == 9000
     assert "also set tcp.mss to 8948" in tc.Path.model_fields["mtu"].description
+
+
+def test_datagrams_have_no_congestion_control():
+    call = {"transport": "udp", "traffic": "call"}
+    with pytest.raises(tc.ConfigError, match=r"flows\.1\.cc = 'bbr': expected no value"):
+        tc.Experiment(flows=[{}, {**call, "cc": "bbr"}])
+    both = tc.Experiment(flows=[{}, call])
+    assert both.with_({"cc": "bbr"}).flows[0].cc.name == "bbr"
+    assert tc.Experiment.parse(both.table()) == both
+    with pytest.raises(tc.ConfigError, match="a flow over tcp or quic"):
+        tc.Experiment(flows=[call]).with_({"cc": "bbr"})
+
+
+def test_a_flow_of_datagrams_comes_back_from_its_table():
+    given = tc.Experiment(flows=[{"transport": "udp", "rate": "1Mbps"}])
+    assert "write_size" not in given.table()["flows"][0]
+    assert tc.Experiment.parse(given.table()) == given
