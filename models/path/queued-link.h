@@ -6,6 +6,7 @@
 
 #include "bottleneck.h"
 #include "event/event-loop.h"
+#include "event/time-units.h"
 #include "link-watcher.h"
 #include "packet-device.h"
 #include "propagation.h"
@@ -13,7 +14,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <limits>
 #include <memory>
 
 namespace tunnelcc
@@ -110,14 +110,14 @@ class QueuedLink final : public Bottleneck, private EventSource
     std::unique_ptr<QueueDisc> m_disc;
     Steps<BufferStep> m_bufferSteps;
     LinkWatcher* m_watcher{nullptr};
-    int64_t m_leastDelay{std::numeric_limits<int64_t>::max()}; //!< the least delay of all exits, ns
-    bool m_isArmed{false};                                     //!< an event is pending
-    bool m_isIdle{true};                                       //!< the link found nothing to send
-    int64_t m_serviceStart{0}; //!< time at which the service of the latest packet began, ns
-    int64_t m_freeAt{0};       //!< time at which it has left, ns
-    int64_t m_nextAt{0};       //!< time at which the link may ask for the next one, ns
-    uint32_t m_servedLast{0};  //!< its size, bytes
-    uint64_t m_servedBytes{0}; //!< bytes of all packets whose service has begun
+    int64_t m_leastDelay{NEVER}; //!< the least delay of all exits, ns
+    bool m_isArmed{false};       //!< an event is pending
+    bool m_isIdle{true};         //!< the link found nothing to send
+    int64_t m_serviceStart{0};   //!< time at which the service of the latest packet began, ns
+    int64_t m_freeAt{0};         //!< time at which it has left, ns
+    int64_t m_nextAt{0};         //!< time at which the link may ask for the next one, ns
+    uint32_t m_servedLast{0};    //!< its size, bytes
+    uint64_t m_servedBytes{0};   //!< bytes of all packets whose service has begun
 };
 
 /// The entry of one sender's packets into a queued link.
