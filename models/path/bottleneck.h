@@ -104,6 +104,7 @@ class Bottleneck
         : m_rate(spec),
           m_framing(spec.framing),
           m_handoverLoses(spec.handover == Handover::LOST && !spec.delaySteps.empty()),
+          m_lossVaries(!spec.lossSteps.empty()),
           m_passesAll(!spec.policer && spec.loss == 0 && spec.lossSteps.empty() &&
                       !spec.gilbertElliott && !m_handoverLoses),
           m_lossBefore(spec.lossPosition == LinkPosition::BEFORE),
@@ -149,9 +150,9 @@ class Bottleneck
   private:
     bool Lose(int64_t now, bool isMeasured)
     {
-        if (const LossStep* step = m_lossSteps.Reach(now)) [[unlikely]]
+        if (m_lossVaries) [[unlikely]]
         {
-            m_loss.SetProbability(step->loss);
+            ChangeLoss(now);
         }
         bool isLost = m_loss.PickNext();
         if (isLost)
@@ -161,8 +162,17 @@ class Bottleneck
         return isLost;
     }
 
+    /// Not inline, as what follows: links without steps would pay for its registers.
+    [[gnu::noinline]] void ChangeLoss(int64_t now)
+    {
+        if (const LossStep* step = m_lossSteps.Reach(now))
+        {
+            m_loss.SetProbability(step->loss);
+        }
+    }
+
     /// Whether the delay changes while a packet is in flight.
-    bool LoseAtHandover(int64_t departure, bool isMeasured)
+    [[gnu::noinline]] bool LoseAtHandover(int64_t departure, bool isMeasured)
     {
         if (const DelayStep* step = m_delaySteps.Reach(departure))
         {
@@ -188,6 +198,7 @@ class Bottleneck
     }
 
     bool m_handoverLoses;
+    bool m_lossVaries;
     bool m_passesAll; //!< no loss and no policer
     bool m_lossBefore;
     bool m_policesBefore;

@@ -185,8 +185,8 @@ class Link final : public Bottleneck
     }
 
     /// Whether the buffer of this time has room for a packet. Called where the least of all times
-    /// has none.
-    bool HasRoom(int64_t now, uint32_t bytes)
+    /// has none. Not inline, or links of a constant buffer would pay for its registers.
+    [[gnu::noinline]] bool HasRoom(int64_t now, uint32_t bytes)
     {
         if (const BufferStep* step = m_bufferSteps.Reach(now))
         {
