@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import csv
 import gc
 import json
 import os
@@ -415,14 +414,8 @@ def measure(folder: Path, cell: Cell, seed: int, keep: Path | None) -> dict[str,
             "wmem": WMEM,
             "seed": random.Random("/".join((*cell.key, str(seed)))).randrange(1, 1 << 19),
         }  # fmt: skip
-        command = [str(folder / "linux-link"), "--header", "--window", window]
-        for key, value in conditions.items():
-            command += [f"--{key}", f"{value:g}"]
-        command += ["--sender", sender.shell("send"), "--receiver", receiver.shell("receive")]
-        printed = subprocess.run(
-            command, check=True, stdout=subprocess.PIPE, text=True, timeout=90
-        ).stdout
-        (link,) = csv.DictReader(printed.splitlines())
+        commands = (sender.shell("send"), receiver.shell("receive"))
+        link = tunnels.run_link(folder, window, conditions, commands)
         sent, received = (json.loads(it.read_text()) for it in outputs)
         if keep:
             stem = "_".join((*cell.key, f"s{seed}"))

@@ -781,19 +781,26 @@ def measure(folder: Path, cell: Cell, seed: int, keep: Path | None = None) -> di
             "rate": RATE, "queue": cell.buffer, "rtt": cell.rtt, "loss": cell.loss,
             "rmem": RMEM, "wmem": WMEM, "seed": losses_seed(cell, seed),
         }  # fmt: skip
-        command = [str(folder / "linux-link"), "--header", "--window", window]
-        for key, value in conditions.items():
-            command += [f"--{key}", f"{value:g}"]
-        command += ["--sender", sender.shell("send"), "--receiver", receiver.shell("receive")]
-        printed = subprocess.run(
-            command, check=True, stdout=subprocess.PIPE, text=True, timeout=120
-        ).stdout
-        (link,) = csv.DictReader(printed.splitlines())
+        commands = (sender.shell("send"), receiver.shell("receive"))
+        link = run_link(folder, window, conditions, commands)
         sent, received = (json.loads(output.read_text()) for output in outputs)
         if keep:
             stem = "_".join((*cell.key, f"s{seed}"))
             (keep / f"{stem}.json").write_text(json.dumps([link, sent, received]))
     return row(cell, seed, link, sent, received)
+
+
+def run_link(
+    folder: Path, window: str, conditions: Mapping[str, float], commands: tuple[str, str]
+) -> dict[str, str]:
+    """Run the commands of sender and receiver across the link, and return the link's row."""
+    command = [str(folder / "linux-link"), "--header", "--window", window]
+    for key, value in conditions.items():
+        command += [f"--{key}", f"{value:g}"]
+    command += ["--sender", commands[0], "--receiver", commands[1]]
+    run = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, timeout=120)
+    (link,) = csv.DictReader(run.stdout.splitlines())
+    return link
 
 
 def losses_seed(cell: Cell, seed: int) -> int:
