@@ -130,8 +130,8 @@ check-bindings: programs $(VENV)/ready-dev $(VENV)/ready-ns3-bindings ## Use ns-
 	@$(BIN)/python -m pytest -q tests/python/tools/test_ns3_bindings.py
 
 .PHONY: contrib
-contrib: ## Write the sockets as a module for ns-3's source tree to build/contrib/tunnelcc
-	@python3 waf-config/contrib.py build/contrib/tunnelcc
+contrib: setup ## Write sockets and tunnels as a module for ns-3's source tree to build/contrib/tunnelcc
+	@$(BIN)/python waf-config/contrib.py build/contrib/tunnelcc
 	@echo "Copy build/contrib/tunnelcc to contrib/ of ns-3's source tree"
 
 .PHONY: check-laboratory

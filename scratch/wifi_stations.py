@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Stations of an 802.11ac network download from a server behind the access point, in Python.
 
-The same network as in wifi-stations.cc, with ns-3's Python bindings: any device and application of
-ns-3 can use this project's TCP. Run it with ``.venv/bin/python scratch/wifi_stations.py --help``.
-``pip install "tunnelcc[ns3-bindings]"`` installs the bindings; in a clone, ``make check-bindings``.
+The same network as in wireless.cc, with ns-3's Python bindings: any device and application of ns-3
+can use this project's TCP and tunnels. ``.venv/bin/python scratch/wifi_stations.py --help`` tells
+the options. ``pip install "tunnelcc[ns3-bindings]"`` installs the bindings; in a clone, ``make
+check-bindings``.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ except TunnelccError as error:
     sys.exit(str(error))
 
 PORT = 5001
-START = ns.MilliSeconds(200)  # stations have joined the network
+RELAY_PORT = 1080
+START = ns.MilliSeconds(300)  # stations have joined the network
 
 
 def parse() -> argparse.Namespace:
@@ -29,6 +31,7 @@ def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--cc", default="bbr", help="congestion control, or a TypeId of ns-3's")
     parser.add_argument("--stock", action="store_true", help="the TCP of ns-3, of which cc is then")
+    parser.add_argument("--tunnel", help="a name of `tunnelcc list`; with --stock no relay")
     parser.add_argument("--stations", type=int, default=2, help="stations, each of which downloads")
     parser.add_argument("--distance", type=float, default=5, help="to the access point, m")
     parser.add_argument("--delay", type=float, default=20, help="one way to the server, ms")
@@ -39,25 +42,23 @@ def parse() -> argparse.Namespace:
     return options
 
 
-def place(access_point: Any, stations: Any, distance: float) -> None:
-    """Place the nodes: the access point in the middle of a circle."""
+def place(nodes: Any, distance: float) -> None:
+    """Place nodes on a circle."""
     places = ns.CreateObject[ns.ListPositionAllocator]()
-    places.Add(ns.Vector(0, 0, 0))
-    for i in range(stations.GetN()):
-        angle = 2 * math.pi * i / stations.GetN()
+    for i in range(nodes.GetN()):
+        angle = 2 * math.pi * i / nodes.GetN()
         places.Add(ns.Vector(distance * math.cos(angle), distance * math.sin(angle), 0))
     mobility = ns.MobilityHelper()
     mobility.SetPositionAllocator(places)
     mobility.SetMobilityModel("ns3::ConstantPositionMobilityModel")
-    mobility.Install(access_point)
-    mobility.Install(stations)
+    mobility.Install(nodes)
 
 
 def network(options: argparse.Namespace) -> tuple[Any, Any, Any]:
     """Return the server's node, the stations and their addresses."""
-    wired = ns.NodeContainer(2)  # server, access point
     stations = ns.NodeContainer(options.stations)
-    access_point = ns.NodeContainer(wired.Get(1))
+    wired = ns.NodeContainer(2)  # access point, server
+    access_point = ns.NodeContainer(wired.Get(0))
     cable = ns.PointToPointHelper()
     cable.SetDeviceAttribute("DataRate", ns.StringValue("1Gbps"))
     cable.SetChannelAttribute("Delay", ns.StringValue(f"{options.delay}ms"))
@@ -75,7 +76,8 @@ def network(options: argparse.Namespace) -> tuple[Any, Any, Any]:
     radios = wifi.Install(phy, mac, stations)
     mac.SetType("ns3::ApWifiMac", "Ssid", ssid)
     ap_radio = wifi.Install(phy, mac, access_point)
-    place(access_point, stations, options.distance)
+    place(access_point, 0)
+    place(stations, options.distance)
 
     ns.InternetStackHelper().InstallAll()
     addresses = ns.Ipv4AddressHelper(ns.Ipv4Address("10.0.0.0"), ns.Ipv4Mask("255.255.255.0"))
@@ -84,7 +86,23 @@ def network(options: argparse.Namespace) -> tuple[Any, Any, Any]:
     addresses.Assign(ap_radio)
     clients = addresses.Assign(radios)
     ns.Ipv4GlobalRoutingHelper.PopulateRoutingTables()
-    return wired.Get(0), stations, clients
+    return wired.Get(1), stations, clients
+
+
+def entry(tunnel: str | None, server: Any, stations: Any, clients: Any, station: int) -> Any:
+    """Return what the server's application connects to."""
+    address = clients.GetAddress(station)
+    target = ns.InetSocketAddress(address, PORT).ConvertTo()
+    if not tunnel:
+        return target
+    helper = ns.tunnelcc.TunnelHelper(tunnel)
+    made = helper.Install(server, stations.Get(station), address.ConvertTo())
+    if made.IsRelay():
+        made.Forward(RELAY_PORT + station, target)
+        port = ns.InetSocketAddress(ns.Ipv4Address.GetLoopback(), RELAY_PORT + station)
+        return port.ConvertTo()
+    inside = ns.Ipv4AddressHelper(ns.Ipv4Address(f"10.8.{station}.0"), ns.Ipv4Mask("255.255.255.0"))
+    return ns.InetSocketAddress(inside.Assign(made.GetDevices()).GetAddress(1), PORT).ConvertTo()
 
 
 def main() -> None:
@@ -107,8 +125,7 @@ def main() -> None:
     end = START + ns.Seconds(options.duration)
     sources = []
     for i in range(options.stations):
-        client = ns.InetSocketAddress(clients.GetAddress(i), PORT).ConvertTo()
-        helper = ns.BulkSendHelper(protocol, client)
+        helper = ns.BulkSendHelper(protocol, entry(options.tunnel, server, stations, clients, i))
         helper.SetAttribute("SendSize", ns.UintegerValue(16_384))
         helper.SetAttribute("MaxBytes", ns.UintegerValue(0))
         source = helper.Install(server)

@@ -17,7 +17,7 @@ endif()
 
 # The catalogue of tunnels, as programs on ns-3 have it. An interpreter cannot load a module with
 # sanitizers, so there the installed one writes it.
-set(tunnel_catalogue "${CMAKE_CURRENT_BINARY_DIR}/generated/tunnel-catalogue.cc")
+set(tunnel_texts "${CMAKE_CURRENT_BINARY_DIR}/generated/tunnel-texts.cc")
 file(GLOB_RECURSE catalogue_sources CONFIGURE_DEPENDS "${root}/tunnelcc/catalog/*.toml"
      "${root}/tunnelcc/catalog/*.py")
 set(script "${CMAKE_CURRENT_SOURCE_DIR}/tunnel-catalogue.py")
@@ -26,19 +26,14 @@ if(CMAKE_CXX_FLAGS MATCHES "-fsanitize")
   set(with_core "TUNNELCC_CORE=")
 endif()
 add_custom_command(
-  OUTPUT "${tunnel_catalogue}"
-  COMMAND "${CMAKE_COMMAND}" -E env "${with_core}" "${Python_EXECUTABLE}" "${script}" "${tunnel_catalogue}"
+  OUTPUT "${tunnel_texts}"
+  COMMAND "${CMAKE_COMMAND}" -E env "${with_core}" "${Python_EXECUTABLE}" "${script}" "${tunnel_texts}"
   DEPENDS "${script}" ${catalogue_sources} "${root}/tunnelcc/simulation/node_tunnel.py"
   VERBATIM)
-
-# Tunnels between nodes of ns-3.
-file(GLOB node_sources CONFIGURE_DEPENDS "${root}/models/nodes/*.cc")
-add_library(tunnelcc-nodes OBJECT ${node_sources} "${tunnel_catalogue}")
-set_target_properties(tunnelcc-nodes PROPERTIES UNITY_BUILD ${TUNNELCC_ONE_UNIT} UNITY_BUILD_BATCH_SIZE 0)
-target_compile_options(tunnelcc-nodes PRIVATE $<$<CONFIG:Release>:-O1>)
-target_link_libraries(tunnelcc-nodes PRIVATE ${test_models})
+add_library(tunnelcc-tunnel-texts OBJECT "${tunnel_texts}")
+target_include_directories(tunnelcc-tunnel-texts PRIVATE "${root}/models")
 if(NOT CMAKE_CXX_FLAGS MATCHES "-fsanitize")
-  add_dependencies(tunnelcc-nodes _core)
+  add_dependencies(tunnelcc-tunnel-texts _core)
 endif()
 
 # tests/models/ROOM/*.cc: ns-3 TestSuites in one program, each a CTest test of its own. What several
@@ -46,9 +41,8 @@ endif()
 file(GLOB_RECURSE test_sources CONFIGURE_DEPENDS "${root}/tests/models/*.cc")
 add_executable(tunnelcc-tests ${test_sources})
 target_include_directories(tunnelcc-tests PRIVATE "${root}/tests/models")
-target_link_libraries(tunnelcc-tests PRIVATE ${test_models} tunnelcc-socket tunnelcc-nodes
-                                             ns3::applications ns3::point-to-point
-                                             ns3::virtual-net-device)
+set(node_models ${test_models} tunnelcc-socket tunnelcc-nodes tunnelcc-tunnel-texts)
+target_link_libraries(tunnelcc-tests PRIVATE ${node_models} ns3::applications ns3::point-to-point)
 # The models, not the tests, take the time of a run. So tests compile in two thirds of the time, under
 # the sanitizers in half.
 target_compile_options(tunnelcc-tests PRIVATE $<IF:$<CONFIG:Debug>,-O0,-O1>)
@@ -92,8 +86,7 @@ foreach(source IN LISTS scratch_sources)
   add_executable(scratch-${name} "${source}")
   file(STRINGS "${source}" modules REGEX "^#include \"ns3/.*-module.h\"$")
   list(TRANSFORM modules REPLACE "^#include \"ns3/(.*)-module.h\"$" "ns3::\\1")
-  target_link_libraries(scratch-${name} PRIVATE ${test_models} tunnelcc-socket tunnelcc-nodes ${modules}
-                                                ns3::point-to-point ns3::virtual-net-device)
+  target_link_libraries(scratch-${name} PRIVATE ${node_models} ${modules} ns3::point-to-point)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${source}")
   set_target_properties(scratch-${name} PROPERTIES OUTPUT_NAME "${name}"
                                                    RUNTIME_OUTPUT_DIRECTORY scratch)

@@ -14,7 +14,7 @@ file(GLOB ns3_sqlite "${NS3_WHEEL_DIRECTORY}/lib64/libsqlite3-*.so*")
 file(GLOB ns3_gsl RELATIVE "${NS3_WHEEL_DIRECTORY}/lib64" "${NS3_WHEEL_DIRECTORY}/lib64/libgsl*.so*")
 
 set(ns3_installed ${ns3_sqlite})
-foreach(module IN ITEMS core stats network bridge traffic-control internet)
+foreach(module IN ITEMS core stats network bridge traffic-control internet virtual-net-device)
   get_target_property(library ns3::${module} IMPORTED_LOCATION)
   list(APPEND ns3_installed "${library}")
 endforeach()

@@ -1,24 +1,29 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Write the models as a module for ns-3's source tree: ``contrib.py FOLDER``.
 
-FOLDER gets the rooms that need ns-3 with all that they include, their tests and an example. It is
-written anew each time.
+FOLDER gets the rooms that need ns-3 with all that they include, the catalogue's tunnels, their
+tests and examples. It is written anew each time.
 """
 
 import re
 import shutil
+import subprocess
 import sys
 from collections.abc import Iterable
 from pathlib import Path
+
+import nlohmann_json
 
 ROOT = Path(__file__).parent.parent
 MODELS = ROOT / "models"
 PARTS = Path(__file__).parent / "contrib"
 #: Rooms that a program of ns-3 uses. What runs experiments of tunnelcc is left out.
-ROOMS = ("interop", "socket")
+ROOMS = ("interop", "socket", "nodes")
 EXPERIMENTS = "interop/ns3-experiment.*"
 #: Of the tests, those that include nothing but models.
-TESTS = ("dumbbell-test.cc", "linux-tcp-socket-test.cc")
+TESTS = ("socket/dumbbell-test.cc", "socket/linux-tcp-socket-test.cc", "nodes/node-tunnel-test.cc")
+EXAMPLES = ("tunnel-on-ns3.cc", "wireless.cc")
+JSON = Path(nlohmann_json.__file__).parent / "include/nlohmann"
 INCLUDE = re.compile(r'^#include "([^"]+)"$', re.MULTILINE)
 
 
@@ -43,7 +48,7 @@ def write(folder: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     left_out = set(MODELS.glob(EXPERIMENTS))
     roots = {file for room in ROOMS for file in (MODELS / room).glob("*.cc")} - left_out
-    tests = {ROOT / "tests/models/socket" / name for name in TESTS}
+    tests = {ROOT / "tests/models" / name for name in TESTS}
     models = needed(roots | tests) - tests
     copies = {folder / "models" / it.relative_to(MODELS): it for it in models}
     copies |= {folder / "test" / it.name: it for it in tests}
@@ -52,11 +57,14 @@ def write(folder: Path) -> None:
         folder / "README.md": PARTS / "README.md",
         folder / "LICENSE": ROOT / "LICENSE",
         folder / "examples/CMakeLists.txt": PARTS / "examples.cmake",
-        folder / "examples/wifi-stations.cc": ROOT / "scratch/wifi-stations.cc",
     }
+    copies |= {folder / "examples" / name: ROOT / "scratch" / name for name in EXAMPLES}
+    copies |= {folder / "json/nlohmann" / it.relative_to(JSON): it for it in JSON.rglob("*.hpp")}
     for target, source in copies.items():
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(source, target)
+    script = Path(__file__).with_name("tunnel-catalogue.py")
+    subprocess.run([sys.executable, script, folder / "models/nodes/tunnel-texts.cc"], check=True)
 
 
 if __name__ == "__main__":

@@ -9,11 +9,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-import tunnelcc as tc
-from tunnelcc import catalog
-from tunnelcc.errors import ConfigError
-from tunnelcc.simulation.node_tunnel import node_tunnel_spec
-from tunnelcc.simulation.spec_parts import spec_text
+from tunnelcc.simulation.node_tunnel import node_tunnel_texts
 
 #: Compilers need not take a longer one (C++20, annex B).
 LONGEST = 60_000
@@ -24,14 +20,17 @@ FILE = """// Written by waf-config/tunnel-catalogue.py.
 namespace tunnelcc
 {
 
-const std::map<std::string_view, std::string_view>&
-TunnelCatalogue()
+namespace
 {
-    static const std::map<std::string_view, std::string_view> tunnels{
+
+[[maybe_unused]] const bool IS_CATALOGUE_FILLED = [] {
+    TunnelCatalogue() = {
 %s
     };
-    return tunnels;
-}
+    return true;
+}();
+
+} // namespace
 
 } // namespace tunnelcc
 """
@@ -39,16 +38,9 @@ TunnelCatalogue()
 
 def main(output: Path) -> None:
     """Write ``output``, if it changes."""
-    entries = []
-    for name in catalog.names():
-        path = tc.Path(rate="100Mbps", rtt="20ms")
-        try:
-            spec = node_tunnel_spec(tc.Experiment(path=path, tunnel=name))
-        except ConfigError:
-            continue  # it needs a key
-        text = spec_text(spec)
-        assert len(text) < LONGEST
-        entries.append(f'        {{"{name}", R"({text})"}},')
+    texts = node_tunnel_texts()
+    assert all(len(it) < LONGEST for it in texts.values())
+    entries = [f'        {{"{name}", R"({text})"}},' for name, text in texts.items()]
     text = FILE % "\n".join(entries)
     if not output.exists() or output.read_text("utf-8") != text:
         output.write_text(text, "utf-8")

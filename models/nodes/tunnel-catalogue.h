@@ -5,15 +5,19 @@
 #define TUNNELCC_TUNNEL_CATALOGUE_H
 
 #include <map>
-#include <string_view>
+#include <string>
 
 namespace tunnelcc
 {
 
-/// The tunnels of the catalogue by name, as text that ParseNodeTunnel() reads, on a path with an
-/// MTU of 1500 bytes. Those that need a key, such as a rate, are not there.
-/// waf-config/tunnel-catalogue.py writes them from the Python package.
-const std::map<std::string_view, std::string_view>& TunnelCatalogue();
+/**
+ * The tunnels of the catalogue by name, as text that ParseNodeTunnel() reads, on a path with an
+ * MTU of 1500 bytes. Those that need a key, such as a rate, are not there.
+ *
+ * The Python package knows them. A program has the file that waf-config/tunnel-catalogue.py writes;
+ * with ns-3's Python bindings, tunnelcc.ns3 adds them.
+ */
+[[gnu::visibility("default")]] std::map<std::string, std::string>& TunnelCatalogue();
 
 } // namespace tunnelcc
 

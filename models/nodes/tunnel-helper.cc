@@ -35,12 +35,12 @@ TextOf(const std::string& tunnel)
     const auto& tunnels = TunnelCatalogue();
     if (const auto found = tunnels.find(tunnel); found != tunnels.end())
     {
-        return std::string(found->second);
+        return found->second;
     }
     std::string names;
     for (const auto& [name, text] : tunnels)
     {
-        names += (names.empty() ? "" : ", ") + std::string(name);
+        names += (names.empty() ? "" : ", ") + name;
     }
     Refuse("tunnelcc::TunnelHelper: expected one of " + names +
            ", or a file of `tunnelcc run --tunnel NAME --write-tunnel FILE.json`, got " + tunnel);

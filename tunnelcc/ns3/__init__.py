@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""ns-3's Python bindings with this project's TCP, for simulations on devices of ns-3.
+"""ns-3's Python bindings with this project's TCP and tunnels, for simulations on devices of ns-3.
 
 ::
 
@@ -8,6 +8,7 @@
     tcp = ns.tunnelcc.LinuxTcpHelper()
     tcp.SetAttribute("CongestionControl", ns.StringValue("bbr"))
     tcp.Install(nodes)
+    tunnel = ns.tunnelcc.TunnelHelper("wireguard").Install(client, server, address)
 
 ``ns`` is what ``from ns import ns`` gives. A program that has that line keeps it, and adds ``import
 tunnelcc.ns3`` behind it. ``pip install "tunnelcc[ns3-bindings]"`` installs the bindings, and
@@ -25,6 +26,7 @@ from typing import Any
 
 from tunnelcc import core
 from tunnelcc.errors import TunnelccError
+from tunnelcc.simulation.node_tunnel import node_tunnel_texts
 
 __all__ = ["ns"]
 
@@ -32,7 +34,11 @@ __all__ = ["ns"]
 VERSION = "3.44"
 
 _INSTALL = 'install them with `pip install "tunnelcc[ns3-bindings]"`'
-_HEADER = "socket/linux-tcp-socket-factory.h"
+_HEADERS = (
+    "socket/linux-tcp-socket-factory.h",
+    "nodes/tunnel-helper.h",
+    "nodes/tunnel-catalogue.h",
+)
 
 
 def _load() -> Any:
@@ -44,10 +50,14 @@ def _load() -> Any:
         )
     bindings = _bindings()
     bindings.cppyy.add_include_path(str(_includes()))
-    bindings.cppyy.include(_HEADER)
+    for header in _HEADERS:
+        bindings.cppyy.include(header)
     module = core.load()  # with the copy of ns-3 that the bindings have loaded
     ctypes.CDLL(module.__file__, mode=ctypes.RTLD_GLOBAL)  # so that cppyy finds its symbols
     bindings.tunnelcc = bindings.cppyy.gbl.tunnelcc
+    tunnels = bindings.tunnelcc.TunnelCatalogue()
+    for name, text in node_tunnel_texts().items():
+        tunnels[name] = text
     return bindings
 
 
@@ -74,9 +84,9 @@ def _bindings() -> Any:
 def _includes() -> Path:
     package = Path(__file__).parent.parent
     for found in (package / "include", package.parent / "models"):
-        if (found / _HEADER).is_file():
+        if all((found / it).is_file() for it in _HEADERS):
             return found
-    raise TunnelccError(f"{package} has no headers of the sockets; install tunnelcc again")
+    raise TunnelccError(f"{package} has no headers for ns-3's bindings; install tunnelcc again")
 
 
 ns = _load()

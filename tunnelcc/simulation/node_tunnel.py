@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
-from tunnelcc.config import Experiment
+from tunnelcc import catalog
+from tunnelcc.config import Experiment, Path
 from tunnelcc.config.resolved import resolve
 from tunnelcc.errors import MISSING, ConfigError, Problem
 from tunnelcc.simulation.capture import tunnel_packets
 from tunnelcc.simulation.spec import network_spec
-from tunnelcc.simulation.spec_parts import Spec, congestion
+from tunnelcc.simulation.spec_parts import Spec, congestion, spec_text
 
 
 def node_tunnel_spec(experiment: Experiment) -> Spec:
@@ -38,3 +39,15 @@ def node_tunnel_spec(experiment: Experiment) -> Spec:
         "nodelay": {"client": tcp["nodelay"], "server": tcp["server_nodelay"]},
         "carriers": {"flow": 0, "all": 1}[sharing] if isinstance(sharing, str) else sharing,
     }
+
+
+def node_tunnel_texts() -> dict[str, str]:
+    """Return the text of each tunnel of the catalogue by name, but for those that need a key."""
+    path = Path(rate="100Mbps", rtt="20ms")
+    texts = {}
+    for name in catalog.names():
+        try:
+            texts[name] = spec_text(node_tunnel_spec(Experiment(path=path, tunnel=name)))
+        except ConfigError:
+            continue
+    return texts

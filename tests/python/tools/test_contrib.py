@@ -21,6 +21,8 @@ def test_a_module_has_every_file_that_it_includes(tmp_path):
         for name in INCLUDE.findall(file.read_text()):
             beside, below = file.parent / name, folder / "models" / name
             assert name.startswith("ns3/") or beside.is_file() or below.is_file(), (file, name)
+    assert (folder / "json/nlohmann/json.hpp").is_file()
+    assert '"wireguard"' in (folder / "models/nodes/tunnel-texts.cc").read_text()
     for name in re.findall(r"models/\S+\.h", (folder / "CMakeLists.txt").read_text()):
         header = folder / name
         # ns-3 copies its headers into one folder: they find nothing else of the module there.

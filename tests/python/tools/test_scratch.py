@@ -22,7 +22,6 @@ from tunnelcc.cli import cli
 from tunnelcc.simulation.spec import experiment_spec, spec_text
 
 PROGRAM = ROOT / "build/release/scratch/two-flows"
-STOCK_PROGRAM = PROGRAM.with_name("tunnel-on-stock-ns3")
 TUNNEL_PROGRAM = PROGRAM.with_name("tunnel-on-ns3")
 SCRIPT = ROOT / "scratch/compare_tunnels.py"
 
@@ -30,12 +29,6 @@ SCRIPT = ROOT / "scratch/compare_tunnels.py"
 def two_flows(*arguments):
     return subprocess.run(
         [str(PROGRAM), *arguments], capture_output=True, text=True, timeout=60, check=False
-    )
-
-
-def on_stock_ns3(*arguments):
-    return subprocess.run(
-        [str(STOCK_PROGRAM), *arguments], capture_output=True, text=True, timeout=120, check=False
     )
 
 
@@ -131,34 +124,6 @@ def test_program_gives_the_same_for_the_same_seed(loss):
 )
 def test_program_refuses(argument, message):
     run = two_flows(argument)
-    assert run.returncode == 2
-    assert message in run.stderr
-
-
-@pytest.mark.parametrize("tunnel", ["ws", "wss"])
-def test_tunnel_on_stock_ns3_carries_most_of_what_the_link_does(tunnel):
-    run = on_stock_ns3(f"--tunnel={tunnel}", "--duration=10s")
-    assert run.returncode == 0, run.stderr
-    (plain, without), (name, through) = (line.split()[:2] for line in run.stdout.splitlines())
-    assert (plain, name) == ("plain", f"relay+{tunnel}")
-    # 1448 of 1502 bytes of each frame; ns-3's slow start loses some round trips.
-    for rate in (float(without), float(through)):
-        assert 8.5 < rate < 10 * 1448 / 1502
-
-
-@pytest.mark.parametrize(
-    ("argument", "message"),
-    [
-        ("--cc=foo", "foo"),
-        ("--cc=ns3::Node", "ns3::Node"),
-        ("--duration=-1s", "duration must be"),
-        ("--rate=0Mbps", "rate and duration must be"),
-        ("--delay=-1ms", "delay not negative"),
-        ("--tunnel=quic", "ws or wss"),
-    ],
-)
-def test_tunnel_on_stock_ns3_refuses(argument, message):
-    run = on_stock_ns3(argument)
     assert run.returncode == 2
     assert message in run.stderr
 
