@@ -2,7 +2,8 @@
 """Figures and tables on a phone: panels of a wide figure below each other, rows as blocks.
 
 matplotlib draws the panels of a figure in a row. Where a phone shows a page, it shows a view of the
-same file for each group of panels that has an axis of its own.
+same file for each group of panels that has an axis of its own. What is then still too wide for its
+letters to be legible is scrolled sideways.
 """
 
 from __future__ import annotations
@@ -24,8 +25,9 @@ _NARROW = 420.0
 _PART = 330.0
 #: What is left of a text in a legend: the line or mark that it explains.
 _HANDLE = 28.0
-#: A point is at most so many pixels.
+#: A point is at most so many pixels, and at least so many: letters of 9 points then have 11 pixels.
 _ENLARGED = 1.35
+_LEGIBLE = 1.22
 
 _SIZE = re.compile(r'<svg [^>]*viewBox="0 0 ([\d.]+) ([\d.]+)"')
 _PANEL = re.compile(r'<g id="axes_\d+">\s*<g id="patch_\d+">\s*<path d="([^"]*)"')
@@ -121,9 +123,13 @@ def _legend(text: str, top: float, width: float) -> list[tuple[float, float]]:
 
 def figure(image: str, source: str, alternative: str, file: Path) -> str:
     """Return the HTML of a figure, whole and in parts; ``image``: its HTML as a whole."""
-    rows = parts(file.read_text("utf-8"))
-    if not rows:
+    text = file.read_text("utf-8")
+    size, rows = _SIZE.search(text), parts(text)
+    if size is None:
         return image
+    if not rows:
+        least = _LEGIBLE * float(size[1])
+        return f'<span class="sideways" style="--least: {least:.0f}px">{image}</span>'
 
     def shown(row: list[View], number: int) -> str:
         texts = [""] * (len(row) - 1) + [f"{alternative} (part {number} of {len(rows)})"]
@@ -133,8 +139,9 @@ def figure(image: str, source: str, alternative: str, file: Path) -> str:
             f'style="flex: {width:.1f}; aspect-ratio: {width:.1f} / {height:.1f}">'
             for text, (x, y, width, height) in zip(texts, row, strict=True)
         )
-        widest = _ENLARGED * sum(width for _, _, width, _ in row)
-        return f'<span class="part" style="max-width: {widest:.0f}px">{views}</span>'
+        width = sum(width for _, _, width, _ in row)
+        sizes = f"max-width: {_ENLARGED * width:.0f}px; min-width: {_LEGIBLE * width:.0f}px"
+        return f'<span class="sideways"><span class="part" style="{sizes}">{views}</span></span>'
 
     content = "".join(shown(row, number) for number, row in enumerate(rows, 1))
     title = f'<span class="title" aria-hidden="true">{alternative.strip()}</span>'

@@ -35,7 +35,7 @@ def through_tunnels(run: Any) -> Figure:
     tunnels = [str(it) for it in run["tunnel"].values]
     scores = _values(run, "drop-tail", "flow_mos", CALL)[0]
     order = sorted(range(len(tunnels)), key=lambda it: scores[it])
-    figure = Figure(figsize=(7.2, 0.24 * len(tunnels) + 1.3))
+    figure = Figure(figsize=(7.1, 0.26 * len(tunnels) + 1.3))
     panels = figure.subplots(1, 3, sharey=True)
     contents = (
         ("flow_mos", CALL, 1.0, "MOS of the call"),
@@ -62,7 +62,6 @@ def through_tunnels(run: Any) -> Figure:
     panels[0].set_yticks(
         range(len(order)),
         ["no tunnel" if tunnels[it] == "none" else tunnels[it] for it in order],
-        fontsize=8,
     )
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=2)
     with (HERE / "through-tunnels.csv").open("w", newline="") as file:

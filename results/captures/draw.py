@@ -110,7 +110,7 @@ def tcp_over_tcp(_: None) -> Figure:
     tunnel = "openvpn-2.6-tcp"
     table = {"path": path, "flows": [{"cc": "cubic"}], "tunnel": tunnel, "duration": "12s"}
     it = Packets(table, "client")
-    figure = Figure(figsize=(7, 6), layout="constrained")
+    figure = Figure(figsize=(6.8, 6), layout="constrained")
     above, below = figure.subplots(2, 1, sharex=True)
     for axes, port, title in (
         (above, APP, "inside the tunnel (client tun)"),
@@ -127,7 +127,7 @@ def tcp_over_tcp(_: None) -> Figure:
 
 
 def _figure() -> tuple[Figure, Axes]:
-    figure = Figure(figsize=(7, 4), layout="constrained")
+    figure = Figure(figsize=(6.8, 4), layout="constrained")
     return figure, figure.add_subplot()
 
 
@@ -153,7 +153,7 @@ def _name(axes: Axes, title: str, unit: str = "kB") -> None:
     axes.set_title(title, fontsize=10)
     axes.set_xlabel("time (s)")
     axes.set_ylabel(f"sequence number ({unit})")
-    axes.legend(frameon=False, fontsize=8)
+    axes.legend(frameon=False)
     axes.spines[["top", "right"]].set_visible(False)
 
 

@@ -29,7 +29,7 @@ SWEEPS = HERE.parents[1] / "scenarios/sweeps"
 BLACK, GREY, GREEN, PINK = "#000000", "#777777", "#009E73", "#CC79A7"
 BLUE, ORANGE = (algorithm_style(name)["color"] for name in ("bbr", "cubic"))
 # Vertical distance between the labels of two lines, as a part of the axes.
-_LABEL_HEIGHT = 0.062
+_LABEL_HEIGHT = 0.075
 _TICKS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
 
 #: Opens a sweep's results by its name.
@@ -43,7 +43,6 @@ class Panel:
     axes: Axes
     positions: Positions
     at_left: bool = False
-    size: int = 8  #: of the labels' letters, points
 
     def __post_init__(self) -> None:
         self._labels: list[tuple[float, str, str]] = []
@@ -71,7 +70,7 @@ class Panel:
         self.axes.axhline(y, color=BLACK, linewidth=0.9, linestyle=":", zorder=1.5)
         style = {"ha": "left", "va": "bottom", **style}
         x = {"left": 0.015, "right": 0.985, "center": 0.5}[style["ha"]]
-        self.axes.text(x, y, label, transform=self.axes.get_yaxis_transform(), fontsize=7, **style)
+        self.axes.text(x, y, label, transform=self.axes.get_yaxis_transform(), fontsize=9, **style)
 
     def label(self, y: float, text: str, colour: str) -> None:
         """Write ``text`` beside the line's end at ``y``, once all are known."""
@@ -82,7 +81,7 @@ class Panel:
         self.positions.draw(self.axes, x_name)
         self.axes.xaxis.set_minor_locator(NullLocator())
         self.axes.set_ylabel(y_name)
-        self.axes.set_title(title, fontsize=9)
+        self.axes.set_title(title)
         to_axes = self.axes.transScale + self.axes.transLimits
         wanted = [(to_axes.transform((1, y))[1], text, colour) for y, text, colour in self._labels]
         wanted.sort(key=lambda item: item[0])
@@ -91,7 +90,7 @@ class Panel:
             _spread([y for y, _, _ in wanted]), wanted, strict=True
         ):
             self.axes.text(
-                x, height, text, transform=self.axes.transAxes, fontsize=self.size, color=colour,
+                x, height, text, transform=self.axes.transAxes, fontsize=9, color=colour,
                 ha=align, va="center", linespacing=1.0,
             )  # fmt: skip
 
@@ -121,10 +120,11 @@ def _ends(group: Sequence[float]) -> tuple[float, float]:
     return middle - half, middle + half
 
 
-def _figure(panels: int, width: float = 9.0, height: float = 3.6) -> tuple[Figure, list[Axes]]:
-    figure = Figure(figsize=(width, height))
-    axes = figure.subplots(1, panels, squeeze=False)
-    figure.get_layout_engine().set(wspace=0.06)  # type: ignore[union-attr]
+def _figure(panels: int, height: float = 3.0) -> tuple[Figure, list[Axes]]:
+    """Panels below each other, no wider than letters of 9 points are legible in a page."""
+    figure = Figure(figsize=(5.8, panels * height))
+    axes = figure.subplots(panels, 1, squeeze=False)
+    figure.get_layout_engine().set(hspace=0.06)  # type: ignore[union-attr]
     return figure, list(axes.flat)
 
 
@@ -138,7 +138,7 @@ def tcp_over_tcp(results: Open) -> Figure:
     """One carrier for all flows against datagrams."""
     sweep = results("tcp-over-tcp")
     goodput = sweep["goodput"] / 1e6
-    figure, (left, right) = _figure(2, 9.6)
+    figure, (left, right) = _figure(2)
     lines = (
         ("vtun-udp", "datagrams", GREEN, {"marker": "s"}),
         ("vtun", "one TCP carrier,\nCUBIC", ORANGE, {}),
@@ -164,10 +164,10 @@ def tcp_over_tcp(results: Open) -> Figure:
         panel.level(300, "bottleneck rate")
         name = "flows" if key == "flows.count" else "random loss"
         panel.finish(name, "goodput of all flows (Mbit/s)", title)
-    left.text(4, 3.4, "RFC 9438: one flow", fontsize=7, color=ORANGE, ha="center")
-    left.text(3.3, 27, "RFC 9438: × flows", fontsize=7, color=GREEN, ha="center", rotation=30)
+    left.text(4, 3.4, "RFC 9438: one flow", fontsize=9, color=ORANGE, ha="center")
+    left.text(3.3, 27, "RFC 9438: × flows", fontsize=9, color=GREEN, ha="center", rotation=30)
     figure.suptitle(
-        "CUBIC flows through one tunnel: over TCP they get what one of the carrier's control gets",
+        "CUBIC flows through one tunnel: over TCP they get\nwhat one of the carrier's control gets",
         fontsize=10,
     )
     return figure
@@ -180,7 +180,7 @@ def split_or_end_to_end(results: Open) -> Figure:
     figure, (left, right) = _figure(2)
     lines = (
         (0, "end to end", ORANGE, {}),
-        (1, "1 relay\nhalf way", BLUE, {"marker": "s"}),
+        (1, "1 relay", BLUE, {"marker": "s"}),
         (3, "3 relays", GREEN, {"marker": "^"}),
     )
     loss, rtt = 0.001, 0.08
@@ -209,9 +209,10 @@ def split_or_end_to_end(results: Open) -> Figure:
         for relays in (0, 1)
     )
     left.annotate("", (80, halved), (80, without), arrowprops={"arrowstyle": "->", "lw": 1})
-    left.text(83, (halved * without) ** 0.5, f"× {halved / without:.1f}", fontsize=8, va="center")
+    left.text(83, (halved * without) ** 0.5, f"× {halved / without:.1f}", fontsize=9, va="center")
     figure.suptitle(
-        "A relay half way halves RTT and loss of each control loop; dashed: RFC 9438 for each part",
+        "A relay half way halves RTT and loss of each control loop\n"
+        "(dashed: RFC 9438 for each part)",
         fontsize=10,
     )
     return figure
@@ -220,7 +221,7 @@ def split_or_end_to_end(results: Open) -> Figure:
 def bbr_inside_cubic(results: Open) -> Figure:
     """All four pairs of an application's and a carrier's control."""
     sweep = results("bbr-inside-cubic")
-    figure, (left, right) = _figure(2, 9.6)
+    figure, (left, right) = _figure(2)
     views = (
         (
             left, sweep["goodput"] / 1e6, "goodput of four flows (Mbit/s)",
@@ -260,7 +261,7 @@ def bbr_inside_cubic(results: Open) -> Figure:
 def one_carrier_or_many(results: Open) -> Figure:
     """Who shares a carrier: goodput, fairness between users, messages behind others' losses."""
     bulk, messages = results("one-carrier-or-many"), results("head-of-line")
-    figure, (left, middle, right) = _figure(3, 11)
+    figure, (left, middle, right) = _figure(3)
     lines = (
         ("all", "one for all", ORANGE, {}),
         ("user", "one each\nuser", PINK, {"marker": "^"}),
@@ -285,14 +286,14 @@ def one_carrier_or_many(results: Open) -> Figure:
         elif axes is middle:
             axes.set_ylim(0, 70)
             panel.level(50, "")
-            axes.text(0.985, 65, "dotted, half: fair between users", fontsize=7, ha="right",
+            axes.text(0.985, 65, "dotted, half: fair between users", fontsize=9, ha="right",
                       transform=axes.get_yaxis_transform())  # fmt: skip
             panel.level(12.5, "")
-            axes.text(0.985, 4, "dotted, an eighth: fair between flows", fontsize=7, ha="right",
+            axes.text(0.985, 4, "dotted, an eighth: fair between flows", fontsize=9, ha="right",
                       transform=axes.get_yaxis_transform())  # fmt: skip
         else:
             panel.logarithmic(20, 500)
-            axes.text(0.015, 24, "half of the RTT", fontsize=7,
+            axes.text(0.015, 24, "half of the RTT", fontsize=9,
                       transform=axes.get_yaxis_transform())  # fmt: skip
             panel.level(30, "")
         for carriers, label, colour, style in lines:
@@ -300,7 +301,7 @@ def one_carrier_or_many(results: Open) -> Figure:
                 panel.line(shown.sel({"tunnel.carriers": carriers}), label, colour, **style)
         panel.finish("random loss", name, title)
     figure.suptitle(
-        "One carrier for all flows or several (GOST with smux): rate, fairness between users, "
+        "One carrier for all flows or several (GOST with smux):\nrate, fairness between users, "
         "head-of-line blocking", fontsize=10,
     )  # fmt: skip
     return figure
@@ -334,10 +335,10 @@ def tunnel_mtu(results: Open) -> Figure:
         ticks = [600, 800, 1000, 1200, whole]
         axes.set_xticks(ticks, [str(tick) for tick in ticks])
     note = "dashed: RFC 9438, where a packet\nor either of its fragments is lost"
-    left.text(760, 5, note, fontsize=8)
-    left.text(whole - 15, 49.5, "1458: the last\nthat leaves whole", fontsize=8, ha="right")
+    left.text(760, 5, note, fontsize=9)
+    left.text(whole - 15, 49.5, "1458: the last\nthat leaves whole", fontsize=9, ha="right")
     figure.suptitle(
-        "EthUDP adds 42 bytes: larger packets are better until one byte more makes two fragments",
+        "EthUDP adds 42 bytes: larger packets are better\nuntil one byte more makes two fragments",
         fontsize=10,
     )
     return figure
@@ -346,7 +347,7 @@ def tunnel_mtu(results: Open) -> Figure:
 def small_writes(results: Open) -> Figure:
     """Bytes on the path for small messages."""
     sweep = results("small-writes")
-    figure, (axes,) = _figure(1, 5.4, 4.4)
+    figure, (axes,) = _figure(1, 4.4)
     panel = Panel(axes, Positions(sweep["flows.write_size"]), at_left=True)
     panel.logarithmic(0.98, 12.5)
     kinds = (
@@ -370,14 +371,14 @@ def small_writes(results: Open) -> Figure:
     axes.yaxis.tick_right()
     axes.spines[["left", "right"]].set_visible(False)
     axes.tick_params(axis="y", length=0)
-    axes.set_title("bytes on the path per application byte", loc="right", fontsize=9)
+    axes.set_title("bytes on the path per application byte", loc="right")
     for y, text, colour in (
         (0.93, "packets in TCP", ORANGE), (0.87, "packets in UDP", GREEN), (0.81, "relays", BLUE),
         (0.75, "dashed: 52 bytes of TCP/IP headers", GREY),
     ):  # fmt: skip
-        axes.text(0.97, y, text, transform=axes.transAxes, color=colour, fontsize=8, ha="right")
+        axes.text(0.97, y, text, transform=axes.transAxes, color=colour, fontsize=9, ha="right")
     axes.annotate(
-        "1400 bytes no longer fit\nthe tunnels' packets", (1400, 1.44), (1750, 2.3), fontsize=8,
+        "1400 bytes no longer fit\nthe tunnels' packets", (1400, 1.44), (1750, 2.3), fontsize=9,
         arrowprops={"arrowstyle": "->", "lw": 0.8},
     )  # fmt: skip
     figure.suptitle("Small writes through tunnels, each sent at once", fontsize=10)
@@ -390,7 +391,7 @@ def short_flows(results: Open) -> Figure:
     times = sweep["flow_completion_time"].mean("flow").rename({"flows.interarrival": "load"})
     load = 100 * (8 * 100e3 / times["load"].values) / 100e6
     times = times.assign_coords(load=load.round()).sortby("load")
-    figure, (axes,) = _figure(1, 5.4, 4.0)
+    figure, (axes,) = _figure(1, 4.0)
     panel = Panel(axes, Positions(times["load"]))
     panel.logarithmic(60, 6000)
     kinds = (
@@ -410,7 +411,7 @@ def short_flows(results: Open) -> Figure:
         panel.line(1e3 * times.sel(tunnel=tunnel), label, colour, **style)
     panel.finish("load of the downloads (% of the rate)", "mean time of a download (ms)", "")
     figure.suptitle(
-        "Downloads of 100 kB at random times, 100 Mbit/s × 60 ms, 0.01 % loss, CUBIC", fontsize=10
+        "Downloads of 100 kB at random times,\n100 Mbit/s × 60 ms, 0.01 % loss, CUBIC", fontsize=10
     )
     return figure
 
@@ -424,12 +425,12 @@ def quic_beside_tcp(results: Open) -> Figure:
         ("wireguard", "both in WireGuard"),
         ("openvpn-2.6-tcp", "both in OpenVPN over TCP"),
     )
-    figure = Figure(figsize=(5.8, 7.8))
-    panels = list(figure.subplots(len(tunnels), 1))
+    figure, panels = _figure(len(tunnels), 2.6)
     for axes, (tunnel, title) in zip(panels, tunnels, strict=True):
-        panel = Panel(axes, Positions(sweep["path.buffer"]), size=9)
+        panel = Panel(axes, Positions(sweep["path.buffer"]))
         for name, line in (("reno", "-."), ("cubic", "--"), ("bbr", "-")):
-            style, one = algorithm_style(name), share.sel(cc=name, tunnel=tunnel)
+            style = algorithm_style(name)
+            one = share.sel(cc=name, tunnel=tunnel)
             look = {"marker": style["marker"], "linestyle": line}
             panel.line(one, core.congestion_label(name), style["color"], **look)
         panel.level(0.5, "")

@@ -14,7 +14,7 @@ import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from tunnelcc.plots.style import STYLE, save
+from tunnelcc.plots.style import STYLE, hatch, save
 
 HERE = Path(__file__).parent
 FLOWS = {
@@ -38,17 +38,18 @@ def _rates(table: str) -> dict[str, dict[str, dict[str, float]]]:
 def _panel(axes: Axes, variants: dict[str, dict[str, float]], table: str) -> None:
     names = list(variants)[::-1]
     left = [0.0] * len(names)
-    for (flow, label), colour in zip(FLOWS[table].items(), COLOURS, strict=True):
+    for place, (flow, label) in enumerate(FLOWS[table].items()):
         rates = [variants[name][flow] for name in names]
-        axes.barh(names, rates, left=left, color=colour, label=label, height=0.7)
+        axes.barh(
+            names, rates, left=left, color=COLOURS[place], label=label, height=0.7, **hatch(place)
+        )
         left = [before + rate for before, rate in zip(left, rates, strict=True)]
     axes.set_xlim(0, 1000)
-    axes.tick_params(labelsize=8)
 
 
 def idea_3() -> Figure:
     """Draw both halves of the idea, one row of panels each."""
-    figure = Figure(figsize=(7.2, 4.8))
+    figure = Figure(figsize=(7.1, 4.8))
     for row, (table, part) in enumerate(
         zip(FLOWS, figure.subfigures(2, 1, hspace=0.04), strict=True)
     ):
@@ -56,10 +57,10 @@ def idea_3() -> Figure:
         panels = part.subplots(1, len(rates), sharey=True)
         for axes, (condition, variants) in zip(panels, rates.items(), strict=True):
             _panel(axes, variants, table)
-            axes.set_title(condition, fontsize=9)
-        panels[1].set_xlabel("goodput (Mbit/s)" if row else "", fontsize=9)
+            axes.set_title(condition)
+        panels[1].set_xlabel("goodput (Mbit/s)" if row else "")
         handles, labels = panels[0].get_legend_handles_labels()
-        part.legend(handles, labels, loc="outside right center", fontsize=8)
+        part.legend(handles, labels, loc="outside right center")
     return figure
 
 

@@ -18,7 +18,8 @@ from matplotlib.patches import Patch
 
 import tunnelcc as tc
 from tunnelcc.metrics import harm
-from tunnelcc.plots import algorithm_style, gallery
+from tunnelcc.plots import algorithm_style, category_style, gallery
+from tunnelcc.plots.style import hatch
 from tunnelcc.schema.toml import parse_toml
 
 HERE = Path(__file__).parent
@@ -64,11 +65,11 @@ def neighbours_tunnel(results: Open) -> Figure:
     table["flows"] = table["flows"][:1]
     del table["tunnels"], table["sweep"]["tunnels.neighbour"]
     alone = results(table, f"{name}-away")
-    figure = Figure(figsize=(7.2, 6.2))
+    figure = Figure(figsize=(7.1, 6.2))
     panels = figure.subplots(2, 2, sharex=True, sharey="row")
     for column, count in zip(panels.T, (1, 8), strict=True):
         at = {"flows.0.count": count}
-        for tunnel, (label, colour, marker) in NEIGHBOURS.items():
+        for place, (tunnel, (label, colour, marker)) in enumerate(NEIGHBOURS.items()):
             run = sweep.sel(at | {"tunnels.neighbour": tunnel})
             mine = run["flow_goodput"].isel(flow=count)
             others = run["goodput"] - mine
@@ -76,7 +77,10 @@ def neighbours_tunnel(results: Open) -> Figure:
             for axes, values in zip(column, (100 * mine / run["goodput"], lost), strict=True):
                 mean, low, high = _mean_and_ends(values, "path.buffer")
                 x = np.arange(len(mean))
-                axes.plot(x, mean, color=colour, marker=marker, markersize=4, label=label)
+                line = category_style(place)["linestyle"]
+                axes.plot(
+                    x, mean, color=colour, marker=marker, linestyle=line, markersize=4, label=label
+                )
                 axes.fill_between(x, low, high, color=colour, alpha=0.15, lw=0)
         share, lost_axes = column
         fair = 1 / (count + 1)
@@ -92,7 +96,7 @@ def neighbours_tunnel(results: Open) -> Figure:
     panels[0, 0].set_ylabel("neighbour's share (%)")
     panels[1, 0].set_ylabel("harm to the plain flows")
     handles, labels = panels[0, 0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=3, fontsize=9)
+    figure.legend(handles, labels, loc="outside lower center", ncols=3)
     figure.suptitle("A neighbour's tunnel (dotted: an equal part for each flow)", fontsize=10)
     return figure
 
@@ -110,8 +114,8 @@ def vpn_of_eight(results: Open) -> Figure:
         ends = gallery.whiskers(mean, low, high)
         colour = BLACK if tunnel == "none" else BLUE if "bbr" in tunnel else ORANGE
         axes.barh(y, mean, xerr=ends, color=colour, height=0.62, error_kw={"linewidth": 1})
-        axes.text(float(high) + 1.5, y, f"{float(mean):.0f} %", va="center", fontsize=9)
-    axes.set_yticks(range(len(names)), [TUNNELS[name] for name in names], fontsize=9)
+        axes.text(float(high) + 1.5, y, f"{float(mean):.0f} %", va="center")
+    axes.set_yticks(range(len(names)), [TUNNELS[name] for name in names])
     for part in (50, 100 / 9):
         axes.axvline(part, color=GREY, linestyle=":", linewidth=1)
     axes.set_xlim(0, 112)
@@ -126,7 +130,7 @@ def upload_beside_download(results: Open) -> Figure:
     """What each way gets, with two queues at the way up."""
     name = "upload-beside-download"
     sweep = results(SWEEPS / f"{name}.toml", name)
-    figure = Figure(figsize=(7.2, 3.8))
+    figure = Figure(figsize=(7.1, 3.8))
     queues = {"drop-tail": "100 packets, drop-tail", "fq-codel": "up: FQ-CoDel"}
     names = [name for name in TUNNELS if name in sweep["tunnel"].values][::-1]
     ways = {"down": BLUE, "up": ORANGE}
@@ -144,13 +148,16 @@ def upload_beside_download(results: Open) -> Figure:
             )
             for tunnel in names
         ]
-        gallery.bars_of_flows(axes, rows, 9)
+        gallery.bars_of_flows(axes, rows)
         for rate in (10, 50):
             axes.axvline(rate, color=GREY, linestyle=":", linewidth=1)
         axes.set_xlim(0, 55)
         axes.set_title(title)
-    handles = [Patch(color=colour, label=label) for label, colour in ways.items()]
-    figure.legend(handles=handles, loc="outside lower center", ncols=2, fontsize=9)
+    handles = [
+        Patch(facecolor=colour, label=label, **hatch(place))
+        for place, (label, colour) in enumerate(ways.items())
+    ]
+    figure.legend(handles=handles, loc="outside lower center", ncols=2)
     figure.suptitle("A download and an upload at once, 50 Mbit/s down and 10 up", fontsize=10)
     return figure
 
@@ -158,30 +165,31 @@ def upload_beside_download(results: Open) -> Figure:
 def shapes(results: Open) -> Figure:
     """What each flow gets in networks of equal links."""
     sweep = results(SWEEPS / "shapes.toml", "shapes")
-    figure = Figure(figsize=(7.2, 3.0))
+    figure = Figure(figsize=(7.1, 5.2))
     names = list(sweep["network.shape"].values)
-    for index, (axes, name) in enumerate(
-        zip(figure.subplots(1, len(names), sharey=True), names, strict=True)
-    ):
-        for cc, colour, aside in (("cubic", ORANGE, -0.19), ("bbr", BLUE, 0.19)):
+    panels = figure.subplots(2, len(names) // 2, sharey=True)
+    for index, (axes, name) in enumerate(zip(panels.flat, names, strict=True)):
+        kinds = (("cubic", ORANGE, -0.19), ("bbr", BLUE, 0.19))
+        for place, (cc, colour, aside) in enumerate(kinds):
             rates = sweep["flow_goodput"].isel(point=index).sel(cc=cc) / 1e6
             mean, low, high = _mean_and_ends(rates, "flow")
             ends = gallery.whiskers(mean, low, high)
             x = np.arange(len(mean))
             axes.bar(
                 x + aside, mean, yerr=ends, width=0.36, color=colour, label=cc.upper(),
-                error_kw={"linewidth": 1},
+                error_kw={"linewidth": 1}, **hatch(place),
             )  # fmt: skip
         crossed = {"star": 2, "ring": 2, "mesh": 1}.get(name)
-        long = "flow 0 crosses 4 links,\nothers 1 of them"
-        each = f"each flow crosses\n{crossed} link{'s' * (crossed != 1)}"
-        axes.set_title(f"{name}\n{each if crossed else long}", fontsize=8.5)
+        long = "flow 0 crosses 4 links, others one"
+        each = f"each flow crosses {crossed} link{'s' * (crossed != 1)}"
+        axes.set_title(f"{name}: {each if crossed else long}")
         axes.set_xticks(range(5))
         axes.set_xlabel("flow")
         axes.grid(visible=False, axis="x")
-    figure.axes[0].set_ylabel("goodput (Mbit/s)")
+    for axes in panels[:, 0]:
+        axes.set_ylabel("goodput (Mbit/s)")
     handles, labels = figure.axes[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=2, fontsize=9)
+    figure.legend(handles, labels, loc="outside lower center", ncols=2)
     figure.suptitle("Links of 20 Mbit/s, flows through GOST's relay", fontsize=10)
     return figure
 

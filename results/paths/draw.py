@@ -13,24 +13,26 @@ import numpy as np
 from matplotlib.figure import Figure
 
 import tunnelcc as tc
-from tunnelcc.plots import gallery
+from tunnelcc.plots import algorithm_style, gallery
 
 HERE = Path(__file__).parent
 SCENARIO = HERE.parents[1] / "scenarios/examples/starlink-like.toml"
-COLOURS = {"bbr": "#D55E00", "cubic": "#0072B2"}
+# Dashes tell the two apart in grey.
+LINES = {"bbr": "-", "cubic": "--"}
 
 
 def starlink_like(results: dict[str, tc.Result]) -> Figure:
     """Rate and goodput, and RTT, of BBR and CUBIC."""
     experiment = results["bbr"].experiment
-    figure = Figure(figsize=(7.2, 4.4))
+    figure = Figure(figsize=(7.1, 4.6))
     rates, rtts = figure.subplots(2, 1, sharex=True)
     path, end = experiment.path, experiment.duration
     for axes, key, unit in ((rates, "rate", 1e-6), (rtts, "rtt", 1e3)):
         moments, values = np.array([*path.over_time(key), (end, path.over_time(key)[-1][1])]).T
         label = "rate of the path" if key == "rate" else "RTT without queue and jitter"
         axes.step(moments, values * unit, where="post", color="#222222", lw=1.2, label=label)
-    for cc, colour in COLOURS.items():
+    for cc, line in LINES.items():
+        colour = algorithm_style(cc)["color"]
         result = results[cc]
         time = result["time"]
         series = result.dataset["flow_goodput_series"].isel(flow=0).values * 1e-6
@@ -42,10 +44,14 @@ def starlink_like(results: dict[str, tc.Result]) -> Figure:
             goodput,
             where="post",
             color=colour,
+            linestyle=line,
             lw=1.2,
             label=label,
         )
-        rtts.plot(time, 1e3 * result.path_leg(0).srtt, color=colour, lw=0.8, label=f"srtt, {name}")
+        rtts.plot(
+            time, 1e3 * result.path_leg(0).srtt, color=colour, linestyle=line, lw=0.8,
+            label=f"srtt, {name}",
+        )  # fmt: skip
     rates.set_ylabel("Mbit/s")
     rates.set_ylim(0, 260)
     rtts.set_ylabel("ms")
@@ -54,14 +60,14 @@ def starlink_like(results: dict[str, tc.Result]) -> Figure:
     rtts.set_xlim(0, end)
     rtts.set_xticks(np.arange(0, end + 1, 15))
     for axes in (rates, rtts):
-        axes.legend(loc="upper right", fontsize=7, ncols=3)
+        axes.legend(loc="upper right", ncols=3)
         axes.grid(alpha=0.3)
     return figure
 
 
 def _results(_: Path) -> dict[str, tc.Result]:
     experiment = tc.load(SCENARIO)
-    return {cc: tc.run(experiment.with_({"cc": cc}), progress=False) for cc in COLOURS}
+    return {cc: tc.run(experiment.with_({"cc": cc}), progress=False) for cc in LINES}
 
 
 if __name__ == "__main__":

@@ -45,7 +45,7 @@ LOSS_CURVES = (
     Curve("BBR, no tunnel", None, "bbr", {}),
     Curve("CUBIC, no tunnel", None, "cubic", {}),
     Curve(
-        "CUBIC through a GOST tunnel\nwhose carrier uses BBR",
+        "CUBIC through a\nGOST tunnel whose\ncarrier uses BBR",
         {"name": RELAY, "cc": "bbr"},
         "cubic",
         {"linestyle": "--", "fillstyle": "none"},
@@ -121,7 +121,7 @@ def draw_measured(axes: Axes, experiment: str, scale: float = 1) -> None:
 def draw() -> Figure:
     """Simulate and draw both panels."""
     with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(9, 3.7))
+        figure = Figure(figsize=(7.1, 4.0))
         left, right = figure.subplots(1, 2, width_ratios=(1.2, 1))
         percent = [100 * loss for loss in LOSSES]
         for curve in LOSS_CURVES:
@@ -132,7 +132,7 @@ def draw() -> Figure:
         left.set(xscale="log", ylim=(0, 52), xlabel="random loss (%)", ylabel="goodput (Mbit/s)")
         left.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
         left.set_title("Whose congestion control meets the loss?\n1 flow, 50 Mbit/s, RTT 100 ms")
-        left.legend(loc="center left", bbox_to_anchor=(0.2, 0.55), fontsize=8)
+        left.legend(loc="center left", bbox_to_anchor=(0.2, 0.55))
 
         for curve in SHARE_CURVES:
             draw_curve(right, curve, BUFFERS, simulate(two_flows, curve, BUFFERS, bbr_share))
@@ -141,7 +141,7 @@ def draw() -> Figure:
         right.set(xscale="log", ylim=(0, 1), xlabel="buffer (BDP)", ylabel="BBR's share")
         right.set_xticks(BUFFERS, [f"{buffer:g}" for buffer in BUFFERS])
         right.set_title("BBR against CUBIC, first minute\n100 Mbit/s, RTT 40 ms")
-        right.legend(loc="lower left", fontsize=8)
+        right.legend(loc="lower left")
         for axes in (left, right):
             axes.xaxis.set_minor_locator(NullLocator())
     return figure

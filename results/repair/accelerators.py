@@ -25,7 +25,7 @@ HERE = Path(__file__).parent
 SWEEP = HERE.parents[1] / "scenarios/sweeps/accelerators.toml"
 LATENCY = "flow_message_latency_p95"
 GREY = "#777777"
-SIZE = (9.6, 6.4)  # inches
+SIZE = (7.1, 8.6)  # inches
 
 #: On the sender: algorithm → what it is called.
 ALGORITHMS = {
@@ -125,12 +125,12 @@ def _finish(figure: Figure, panels: Any, title: str) -> None:
     for axes in panels[-1]:
         axes.set_xticks(range(len(_losses())), _losses())
         axes.set_xlabel("loss (%)")
-    for column, name in enumerate(GROUPS):
-        panels[0][column].set_title(name, fontsize=9)
+    for row, name in zip(panels, GROUPS, strict=True):
+        row[0].set_title(name)
     known: dict[str, Any] = {}
-    for axes in panels[0]:
+    for axes in panels[:, 0]:
         known |= dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
-    figure.legend(known.values(), known, loc="outside lower center", ncols=4, fontsize=8)
+    figure.legend(known.values(), known, loc="outside lower center", ncols=3)
     figure.suptitle(title, fontsize=10)
 
 
@@ -143,11 +143,13 @@ def goodput(results: Open) -> Figure:
     """Goodput over loss at two RTTs."""
     runs = _runs(results, "accelerators", _keep)
     figure = Figure(figsize=SIZE)
-    panels = figure.subplots(2, len(GROUPS), sharex=True, sharey=True)
-    for row, rtt in enumerate((20, 100)):
-        for axes, systems in zip(panels[row], GROUPS.values(), strict=True):
-            _plot(axes, runs, systems, partial(_goodput, row))
-        panels[row][0].set_ylabel(f"{rtt} ms: goodput (Mbit/s)")
+    panels = figure.subplots(len(GROUPS), 2, sharex=True, sharey=True)
+    for row, systems in zip(panels, GROUPS.values(), strict=True):
+        for place, axes in enumerate(row):
+            _plot(axes, runs, systems, partial(_goodput, place))
+        row[0].set_ylabel("goodput (Mbit/s)")
+    for axes, rtt in zip(panels[0], (20, 100), strict=True):
+        axes.set_title(f"RTT {rtt} ms", loc="right")
     panels[0][0].set_ylim(0.02, 70)
     _finish(figure, panels, "What gets through: 50 Mbit/s")
     return figure
@@ -158,17 +160,14 @@ def price(results: Open) -> Figure:
     bulk = _runs(results, "accelerators", _keep)
     messages = _runs(results, "accelerators-messages", _messages)
     figure = Figure(figsize=SIZE)
-    panels = figure.subplots(2, len(GROUPS), sharex=True, sharey="row")
-    for column, systems in enumerate(GROUPS.values()):
-        _plot(
-            panels[0][column], bulk, systems,
-            lambda run: 1 / run["efficiency"].isel({"path.rtt": 1}),
-        )  # fmt: skip
-        _plot(panels[1][column], messages, systems, lambda run: 1e3 * run[LATENCY].isel(flow=0))
+    panels = figure.subplots(len(GROUPS), 2, sharex=True, sharey="col")
+    for (left, right), systems in zip(panels, GROUPS.values(), strict=True):
+        _plot(left, bulk, systems, lambda run: 1 / run["efficiency"].isel({"path.rtt": 1}))
+        _plot(right, messages, systems, lambda run: 1e3 * run[LATENCY].isel(flow=0))
+        left.set_ylabel("IP bytes sent / byte")
+        right.set_ylabel("95 % of messages within (ms)")
     panels[0][0].set_ylim(1, 4)
-    panels[0][0].set_ylabel("IP bytes sent / byte")
-    panels[1][0].set_ylabel("95 % of messages within (ms)")
-    for axes in panels[0]:
+    for axes in panels[:, 0]:
         axes.yaxis.set_minor_formatter(lambda value, _: f"{value:g}")
     _finish(
         figure, panels, "What it costs, and when messages at 2 Mbit/s arrive: 50 Mbit/s, 100 ms"
@@ -190,10 +189,13 @@ def harm(results: Open) -> Figure:
             rates = runs[system]["flow_goodput"].isel({"path.loss": index}) / 1e6
             plain, own = (rates.isel(flow=flow).squeeze(drop=True).values for flow in (0, 1))
             rows.append((style["label"], ((plain, GREY), (own, style["color"]))))
-        gallery.bars_of_flows(axes, rows, 8)
+        gallery.bars_of_flows(axes, rows)
         axes.set_xlim(0, 50)
         axes.set_title(title)
-    figure.suptitle("Each beside one plain CUBIC flow (grey): 50 Mbit/s, 100 ms", fontsize=10)
+    figure.suptitle(
+        "Each beside one plain CUBIC flow (plain bars; hatched: the system): 50 Mbit/s, 100 ms",
+        fontsize=10,
+    )
     return figure
 
 

@@ -111,9 +111,9 @@ def loss_repair(results: Open) -> Figure:
         wire.set_ylabel("IP bytes sent / byte")
         delay.set_ylabel("95 % of messages within (ms)")
     goodput, wire, delay = panels[0]
-    goodput.set_title("one flow that fills the link", fontsize=9)
-    wire.set_title("what it costs", fontsize=9)
-    delay.set_title("messages at 5 Mbit/s", fontsize=9)
+    goodput.set_title("one flow that fills the link")
+    wire.set_title("what it costs")
+    delay.set_title("messages at 5 Mbit/s")
     goodput.set_ylim(0, 50)
     wire.set_ylim(1, 3.1)
     delay.set_yscale("log")
@@ -122,7 +122,7 @@ def loss_repair(results: Open) -> Figure:
         axes.set_xticks(range(len(labels)), labels)
         axes.set_xlabel("loss (%)")
     handles, names = goodput.get_legend_handles_labels()
-    figure.legend(handles, names, loc="outside lower center", ncols=3, fontsize=8.5)
+    figure.legend(handles, names, loc="outside lower center", ncols=3)
     figure.suptitle("Who repairs loss: 50 Mbit/s, 60 ms", fontsize=10)
     return figure
 
@@ -148,10 +148,12 @@ def beside_a_plain_flow(results: Open) -> Figure:
             rates = runs[system]["flow_goodput"].isel({"path.loss": index}) / 1e6
             plain, own = (rates.isel(flow=flow).squeeze(drop=True).values for flow in (0, 1))
             rows.append((label, ((plain, GREY), (own, colour))))
-        gallery.bars_of_flows(axes, rows, 8.5)
+        gallery.bars_of_flows(axes, rows)
         axes.set_xlim(0, 50)
         axes.set_title(title)
-    figure.suptitle("Each beside one plain CUBIC flow (grey)", fontsize=10)
+    figure.suptitle(
+        "Each beside one plain CUBIC flow (plain bars; hatched: the system)", fontsize=10
+    )
     return figure
 
 

@@ -22,6 +22,7 @@ from tunnelcc.papers.format import Figure, Quantity
 from tunnelcc.papers.points import Point
 from tunnelcc.papers.published import UNITS
 from tunnelcc.plots import ALGORITHMS, STYLE, algorithm_style, category_style, scales
+from tunnelcc.plots.layout import add_legend
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,11 +32,17 @@ _SIZE = (5.2, 3.7)  # inches; a third of it is read on a phone
 _BAR = 0.34  # width of a bar; the horizontal positions are 1 apart
 _BIN = 0.5  # s, of series over time
 _LINES = ("-", "--", "-.", (0, (1, 1)), (0, (5, 1, 1, 1, 1, 1)))
+# Labels of published numbers: before their name, and after it if they are not judged.
+_STAR, _OPEN = "published: ", ", without a verdict"
 _SECOND = "#CC79A7"  # the second of two flows with one congestion control
 # Values of an axis that differ by more than this factor are drawn on a logarithmic one.
 _LOGARITHMIC = 8
 # A value of an axis with its unit, which are written apart.
 _UNIT = re.compile(r"^([\d.]+)([A-Za-z%]+)$")
+# Labels of ticks are not nearer to each other than this part of the axis.
+_APART = 0.055
+# Longer labels of vertical axes than this have several lines.
+_MOST_LETTERS = 34
 # More readings than these are not drawn beside the scenario's.
 _MOST_READINGS = 3
 
@@ -60,10 +67,7 @@ def _panel(plot: Callable[[Axes, Reproduction], None], reproduction: Reproductio
         drawing = Drawing(figsize=_SIZE)
         axes = drawing.subplots()
         plot(axes, reproduction)
-        handles, labels = axes.get_legend_handles_labels()
-        if handles:
-            columns = 2 if max(map(len, labels)) > 24 else 3
-            drawing.legend(handles, labels, loc="outside lower center", ncols=columns)
+        _add_legend(drawing, axes)
     return drawing
 
 
@@ -87,9 +91,20 @@ def _panels(reproduction: Reproduction) -> Drawing:
             axes.label_outer()
         if not reproduction.figure.log:  # each panel has set the common limit to its own values
             column[0].set_ylim(0, 1.05 * max(axes.dataLim.y1 for axes in column))
-        handles, labels = column[0].get_legend_handles_labels()
-        drawing.legend(handles, labels, loc="outside lower center", ncols=3)
+        _add_legend(drawing, column[0])
     return drawing
+
+
+def _add_legend(drawing: Drawing, *panels: Axes) -> None:
+    """Explain once what several panels have, and once that stars are published."""
+    known: dict[str, Any] = {}
+    for axes in panels:
+        known |= dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
+    stars = [name for name in known if name.startswith(_STAR) and not name.endswith(_OPEN)]
+    if len(stars) > 1:
+        known["published"], *_ = (known.pop(name) for name in stars)
+    if known:
+        add_legend(drawing, known)
 
 
 def _over_time(axes: Axes, reproduction: Reproduction) -> None:
@@ -188,10 +203,10 @@ def _over_axis(axes: Axes, reproduction: Reproduction) -> None:
     values = list(dict.fromkeys(point.axes[figure.x] for point in simulated.points))
     if min(x) > 0 and max(x) / min(x) > _LOGARITHMIC:
         axes.set_xscale("log")
-    texts = [_spaced(value) for value in values]
     turn = _turn(values)
+    places = [axis_number(value) for value in values]
     axes.set_xticks(
-        [axis_number(value) for value in values], texts, rotation=turn,
+        places, _legible(axes, places, [_spaced(value) for value in values]), rotation=turn,
         rotation_mode="anchor", horizontalalignment="right" if turn else "center",
     )  # fmt: skip
     axes.minorticks_off()
@@ -210,7 +225,8 @@ def _over_axis(axes: Axes, reproduction: Reproduction) -> None:
         _plot_proportions(axes, simulated, scale)
     measures = {it.measure for it in shown.values() if it.measure is not None}
     names = measures if len(shown) > 1 and measures else {first.title or next(iter(shown))}
-    axes.set_ylabel(f"{' or '.join(sorted(names)).replace('_', ' ')} ({first.shown_in})")
+    text = f"{' or '.join(sorted(names)).replace('_', ' ')} ({first.shown_in})"
+    axes.set_ylabel(fill(text, _MOST_LETTERS))
 
 
 def _is_of_powers(figure: Figure) -> bool:
@@ -232,6 +248,19 @@ def _plot_proportions(axes: Axes, simulated: Simulated, scale: float) -> None:
 
 def _spaced(value: str) -> str:
     return _UNIT.sub(r"\1 \2", value)
+
+
+def _legible(axes: Axes, places: Sequence[float], texts: Sequence[str]) -> list[str]:
+    """Return the labels of ticks at ``places``, without those that would lie on the one before."""
+    to_axes = axes.transScale + axes.transLimits
+    shown: list[str] = []
+    last = -math.inf
+    for place, text in zip(places, texts, strict=True):
+        x = to_axes.transform((place, 1))[0]
+        is_far = x - last >= _APART
+        shown.append(text if is_far else "")
+        last = x if is_far else last
+    return shown
 
 
 def _turn(values: Sequence[str], most: int = 50) -> int:
@@ -307,6 +336,13 @@ def _look(
     same = [it for it, other in figure.quantities.items() if other.flow is not None and other.plot]
     if quantity.flow is not None and flows[flow] in flows[:flow] and len(same) > 1:
         style["color"] = _SECOND
+    alike = [  # of one algorithm: dashes tell them apart in grey
+        it
+        for it, other in figure.quantities.items()
+        if other.plot and figure.is_of_runs(it)
+        and flows[min(other.flow or 0, len(flows) - 1)] == flows[flow]
+    ]  # fmt: skip
+    rank += alike.index(name) if name in alike else 0
     return {**style, "linestyle": _LINES[rank % len(_LINES)]}, label
 
 
@@ -351,8 +387,8 @@ def _plot_published(
         name = _title(shown[cell.compared.quantity], cell)
         if cell.row.columns.get(figure.x):
             x = axis_number(cell.row.columns[figure.x])
-            label = ": ".join(part for part in ("published", name) if part)
-            label += "" if cell.compared.is_judged else ", without a verdict"
+            label = f"{_STAR}{name}" if name else "published"
+            label += "" if cell.compared.is_judged else _OPEN
             if label in axes.get_legend_handles_labels()[1]:
                 label = "_"
             filled: Literal["full", "none"] = "full" if cell.compared.is_judged else "none"
@@ -417,12 +453,9 @@ def _bars(reproduction: Reproduction) -> Drawing:
         name = simulated.figure.title_of(cells[0].compared.quantity)
         unit = "" if cells[0].unit == "1" else f" ({cells[0].unit})"
         for axes in row[: len(panels) : columns]:
-            axes.set_ylabel(fill(f"{name}{unit}", 34))
+            axes.set_ylabel(fill(f"{name}{unit}", _MOST_LETTERS))
         row[0].set_ylim(0, 1.08 * row[0].get_ylim()[1])  # room for the ratios
-        known: dict[str, Any] = {}
-        for axes in row[: len(panels)]:
-            known |= dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
-        drawing.legend(known.values(), known, loc="outside lower center", ncols=2)
+        _add_legend(drawing, *row[: len(panels)])
         title = f"{_even_lines(simulated.figure.title, 62)}\nnumbers: simulated / published"
         drawing.suptitle(title, fontsize=10)
     return drawing

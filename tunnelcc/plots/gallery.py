@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tunnelcc.plots.style import STYLE, save
+from tunnelcc.plots.style import STYLE, hatch, save
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -59,21 +59,19 @@ def whiskers(mean: Any, low: Any, high: Any) -> Any:
     return np.reshape([mean - low, high - mean], (2, -1))
 
 
-def bars_of_flows(
-    axes: Axes, rows: Sequence[tuple[str, Sequence[tuple[ArrayLike, str]]]], fontsize: float
-) -> None:
+def bars_of_flows(axes: Axes, rows: Sequence[tuple[str, Sequence[tuple[ArrayLike, str]]]]) -> None:
     """Draw the goodputs of two flows a row, the first row at the bottom.
 
     ``rows``: name, and for each flow its goodputs over the seeds (Mbit/s) and its colour. Whiskers
-    reach from the least to the most.
+    reach from the least to the most. The second flow is hatched.
     """
     for y, (_, flows) in enumerate(rows):
         for flow, (goodputs, colour) in enumerate(flows):
             mean, *ends = mean_and_ends(goodputs)
             axes.barh(
                 y + 0.2 - 0.4 * flow, mean, xerr=whiskers(mean, *ends), color=colour, height=0.36,
-                error_kw={"linewidth": 1},
+                error_kw={"linewidth": 1}, **hatch(flow),
             )  # fmt: skip
-    axes.set_yticks(range(len(rows)), [name for name, _ in rows], fontsize=fontsize)
+    axes.set_yticks(range(len(rows)), [name for name, _ in rows])
     axes.grid(visible=False, axis="y")
     axes.set_xlabel("goodput (Mbit/s)")

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from textwrap import fill
 from typing import TYPE_CHECKING
 
@@ -67,22 +67,32 @@ def finish(figure: Figure, axes: list[Axes], title: str, note: str = "", below: 
     width = figure.get_figwidth()
     below = wrapped(below, int(width / _LETTER))
     if handles:
-        widest = _HANDLE + _LETTER * max(map(len, handles))
-        columns = min(len(handles), _LEGEND_COLUMNS, max(1, int(width / widest)))
-        more = math.ceil(len(handles) / columns) - _MOST_ROWS
-        figure.set_figheight(figure.get_figheight() + _ROW * max(more, 0))
-        legend = figure.legend(
-            list(handles.values()), list(handles),
-            loc="outside lower center", ncols=columns, title=below or None,
-        )  # fmt: skip
-        for line in legend.get_lines():  # also of thin, pale lines
-            line.set(linewidth=max(line.get_linewidth(), 1.0), alpha=1)
+        add_legend(figure, handles, title=below)
     elif below:
         figure.supxlabel(below, fontsize=9)
     figure.set_figheight(figure.get_figheight() + _ROW * len(below.splitlines()))
     if text := "\n".join(filter(None, (wrapped(title, int(width / _OF_TITLE)), note))):
         figure.suptitle(text, fontsize=10 if title else 9)
     take_literally(figure)
+
+
+def add_legend(
+    figure: Figure, handles: Mapping[str, Artist], columns: int = _LEGEND_COLUMNS, title: str = ""
+) -> None:
+    """Explain lines below the panels, in at most ``columns`` that fit the figure's width.
+
+    ``handles``: label → line or mark. ``title``: small lines above them.
+    """
+    widest = _HANDLE + _LETTER * max(map(len, handles))
+    columns = min(len(handles), columns, max(1, int(figure.get_figwidth() / widest)))
+    more = math.ceil(len(handles) / columns) - _MOST_ROWS
+    figure.set_figheight(figure.get_figheight() + _ROW * max(more, 0))
+    legend = figure.legend(
+        list(handles.values()), list(handles),
+        loc="outside lower center", ncols=columns, title=title or None,
+    )  # fmt: skip
+    for line in legend.get_lines():  # also of thin, pale lines
+        line.set(linewidth=max(line.get_linewidth(), 1.0), alpha=1)
 
 
 def set_title(figure: Figure, text: str) -> None:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 
+import pytest
+
 from helpers import ROOT, load_script, tables
 from tunnelcc import catalog, core
 from tunnelcc.config import Experiment
@@ -70,11 +72,23 @@ def test_dead_links_and_what_is_loaded_from_elsewhere_are_found(tmp_path):
 
 def test_wide_figures_have_their_panels_below_each_other_on_a_phone():
     panels = load_script(DOCS / "panels.py")
-    (first,), (second,) = panels.parts((ROOT / "results/curves/tcp-over-tcp.svg").read_text())
-    assert 300 < first[2] < 400
-    assert 300 < second[2] < 400
+    (first,), (second,) = panels.parts((ROOT / "results/readme/tunnelcc.svg").read_text())
+    assert 220 < first[2] < 320
+    assert 220 < second[2] < 320
     assert first[0] + first[2] == second[0]
-    assert panels.parts((ROOT / "results/li2018-bbr/3.svg").read_text()) == []
+
+
+def test_a_figure_of_one_column_is_scrolled_sideways_on_a_phone():
+    panels = load_script(DOCS / "panels.py")
+    file = ROOT / "results/li2018-bbr/3.svg"
+    assert panels.parts(file.read_text()) == []
+    image = '<img alt="it" src="3.svg">'
+    # Letters of 9 points have 11 pixels if a point has 11/9.
+    width = float(re.search(r'viewBox="0 0 ([\d.]+) ', file.read_text())[1]) * 11 / 9
+    shown = panels.figure(image, "3.svg", "it", file)
+    assert shown.startswith('<span class="sideways" style="--least: ')
+    assert float(re.search(r"--least: (\d+)px", shown)[1]) == pytest.approx(width, rel=0.01)
+    assert image in shown
 
 
 def test_panels_that_share_an_axis_have_it_on_a_phone():
