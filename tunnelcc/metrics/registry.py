@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -42,13 +43,12 @@ def _rate(run: Run, flow: int | None) -> Series:
     return series
 
 
-def _within_time(run: Run, since: float | None, until: float | None) -> NDArray[np.bool_]:
-    """Return which samples are in that time (s); default: after the warm-up. Shape (time,)."""
-    time, half = run["time"], float(run["probe_interval"]) / 2
-    begin = _begin(run, since)
+def _within_time(run: Run, since: float | None, until: float | None) -> slice:
+    """Return the samples in that time (s); default: after the warm-up."""
+    half = float(run["probe_interval"]) / 2
     end = float(run["duration"]) if until is None else until
-    measured: NDArray[np.bool_] = (time > begin + half) & (time <= end + half)
-    return measured
+    ends = np.searchsorted(run["time"], (_begin(run, since) + half, end + half), side="right")
+    return slice(*ends.tolist())
 
 
 def _begin(run: Run, since: float | None) -> float:
@@ -138,12 +138,19 @@ def _across_path(run: Run, name: str) -> Any:
     return run[name][np.arange(len(legs)), legs]
 
 
-def _rtts(statistic: Callable[[Series, Series, float], float]) -> Callable[..., list[float]]:
-    """Return a function: of each flow a statistic of the SRTT (s) across the path."""
+def _rtts(
+    name: str, statistic: Callable[[Series, Series, float], float]
+) -> Callable[..., Series | list[float]]:
+    """Return a function: of each flow a statistic of the SRTT (s) across the path.
 
-    def compute(run: Run, *, since: float | None = None) -> list[float]:
-        begin = _begin(run, since)
-        return [statistic(srtt, run["time"], begin) for srtt in _across_path(run, "srtt")]
+    ``name``: the variable with the statistic of all samples after the warm-up.
+    """
+
+    def compute(run: Run, *, since: float | None = None) -> Series | list[float]:
+        if since is None:
+            of_all: Series = _across_path(run, name)
+            return of_all
+        return [statistic(srtt, run["time"], since) for srtt in _across_path(run, "srtt")]
 
     return compute
 
@@ -244,9 +251,8 @@ def _drifts(run: Run) -> Series:
         return found
     rates, ends = run["flow_goodput_series"], run["flow_completed_at"][endless]
     begin = max(float(run["warmup"]), float(run["flow_start"][endless].max()))
-    measured = _within_time(run, begin, min([*ends[np.isfinite(ends)], float(run["duration"])]))
-    (times,) = measured.nonzero()
-    rates = rates[:, times[0] : times[-1] + 1] if times.size else rates[:, :0]
+    until = min([*ends[np.isfinite(ends)], float(run["duration"])])
+    rates = rates[:, _within_time(run, begin, until)]
     for entry in {*entries[endless].tolist()}:  # np.unique() imports masked arrays
         (flows,) = (endless & (entries == entry)).nonzero()
         of_entry = rates[flows]
@@ -263,8 +269,16 @@ def _streams(run: Run) -> NDArray[np.bool_]:
 
 
 def _nothing(run: Run) -> Series:
-    """Return NaN for each flow."""
-    return np.full(len(run["flow_group"]), counts.NAN)
+    """Return NaN for each flow. The array is shared, and can't be written."""
+    nothing: Series = _nans(len(run["flow_group"]))
+    return nothing
+
+
+@cache
+def _nans(count: int) -> Series:
+    found: Series = np.full(count, counts.NAN)
+    found.flags.writeable = False
+    return found
 
 
 def _of_datagrams(name: str) -> Callable[[Run], Series]:
@@ -287,8 +301,9 @@ def _datagram_share(part: str, whole: str) -> Callable[[Run], Series]:
         if part not in run:
             return shares
         parts, wholes = _of_datagrams(part)(run), _of_datagrams(whole)(run)
-        np.divide(parts, wholes, out=shares, where=wholes > 0)
-        return shares
+        found: Series = shares.copy()
+        np.divide(parts, wholes, out=found, where=wholes > 0)
+        return found
 
     return compute
 
@@ -308,9 +323,10 @@ def _late_shares(run: Run) -> Series:
 
 
 def _opinions(run: Run) -> Series:
-    found, calls = _nothing(run), np.flatnonzero(np.asarray(run["flow_traffic"]) == "call")
-    if not calls.size:
+    found: Series = _nothing(run).copy()
+    if "flow_play_delay" not in run:
         return found
+    calls = np.flatnonzero(np.asarray(run["flow_traffic"]) == "call")
     delays, late, lost = _of_datagrams("flow_play_delay")(run), _late_shares(run), _losses(run)
     for flow in calls:
         unplayed = lost[flow] + (1 - lost[flow]) * (0.0 if math.isnan(late[flow]) else late[flow])
@@ -588,7 +604,7 @@ _DECLARED = (
         "flow_rtt", "s", "mean smoothed RTT across the path",
         "RFC 6298's SRTT of the carrier, or of the flow without one, sampled every probe_interval "
             f"(NaN for a flow that is over before the first sample); {_FIRST_HOP}",
-        _rtts(samples.mean_srtt), per_flow=True,
+        _rtts("srtt_mean", samples.mean_srtt), per_flow=True,
     ),
     Metric(
         "flow_socket_rtt", "s", "mean smoothed RTT of the application's socket",
@@ -617,7 +633,7 @@ _DECLARED = (
     ),
     Metric(
         "flow_rtt_p95", "s", "95th percentile of the smoothed RTT across the path", "as flow_rtt",
-        _rtts(samples.p95_srtt), per_flow=True,
+        _rtts("srtt_p95", samples.p95_srtt), per_flow=True,
     ),
     Metric(
         "flow_limited_share", "1", "share of time limited by flow_limited_by",

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tunnelcc import core
+from tunnelcc import core, metrics
 from tunnelcc.config import Experiment
 from tunnelcc.config.resolved import ResolvedNetwork, resolve
 from tunnelcc.simulation import limited
@@ -38,7 +38,9 @@ class Part:
             if not is_known:
                 raise AttributeError(f"no measurement {full}") from None
             return None  # nothing in this run has it
-        return plain(value, is_count=is_count)
+        # Kept as an attribute, which Python finds without asking here again.
+        found = self.__dict__[name] = plain(value, is_count=is_count)
+        return found
 
 
 @cache
@@ -100,14 +102,18 @@ class Parts:
         values = self.measured[name]
         kind = core.measurements()[name].dimensions[:1]
         if kind == ("leg",):
-            legs, nothing = self._places_of_legs
-            found = np.asarray(values)[legs]
-            found[nothing] = "" if found.dtype.kind == "U" else np.nan
-            return found
+            return self.by_leg(values)
         if kind == ("host",):
             order = [*self.network.topology.hosts]
             return values[[order.index(host) for host in self.host_names]]
         return values
+
+    def by_leg(self, values: Any) -> Any:
+        """Return what is of each connection for each flow and leg ("" or NaN: there is none)."""
+        legs, nothing = self._places_of_legs
+        found = np.asarray(values)[legs]
+        found[nothing] = "" if found.dtype.kind == "U" else np.nan
+        return found
 
     def keep(self, name: str, array: Any) -> None:
         """Let an array be what ``self[name]`` returns."""
@@ -188,6 +194,13 @@ class Parts:
         """The measurements of each connection, in the direction of the data."""
         count = len(self.measured["leg_name"])
         return [Part(self.measured.__getitem__, "leg", place) for place in range(count)]
+
+    @cached_property
+    def srtts(self) -> dict[Any, Any]:
+        """The samples of each connection's smoothed RTT after the warm-up, s, by its place."""
+        time, warmup = self["time"], self.experiment.warmup
+        series = enumerate(self.measured["srtt"])
+        return {place: metrics.valid(srtt, time, warmup) for place, srtt in series}
 
     @cached_property
     def legs(self) -> list[list[Part]]:

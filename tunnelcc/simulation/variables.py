@@ -102,19 +102,12 @@ def _fair_rates(run: Parts) -> Any:
 
 
 def _socket_rtts(run: Parts) -> list[float]:
-    time, warmup = run["time"], run.experiment.warmup
-    flows = range(len(run.legs))
-    return [metrics.mean_srtt(run.sender_leg(it).srtt, time, warmup) for it in flows]
+    return [metrics.mean(run.srtts[run.sender_leg(it).place]) for it in range(len(run.legs))]
 
 
-def _srtts(statistic: Callable[..., float]) -> _Function:
+def _srtts(statistic: Callable[[Any], float]) -> _Function:
     """Return a function: a statistic of the SRTT of each connection; (flow, leg)."""
-
-    def compute(run: Parts) -> Any:
-        time, warmup = run["time"], run.experiment.warmup
-        return [[statistic(srtt, time, warmup) for srtt in flow] for flow in run["srtt"]]
-
-    return compute
+    return lambda run: run.by_leg([statistic(srtt) for srtt in run.srtts.values()])
 
 
 def _limit_shares(run: Parts) -> Any:
@@ -306,12 +299,12 @@ VARIABLES: dict[str, Variable] = {
     ),
     "srtt_mean": Variable(
         ("flow", "leg"), "s", "mean of the smoothed RTT after the warm-up (NaN: no sample)",
-        _srtts(metrics.mean_srtt),
+        _srtts(metrics.mean),
     ),
     "srtt_p95": Variable(
         ("flow", "leg"), "s",
         "95th percentile of the smoothed RTT after the warm-up (NaN: no sample)",
-        _srtts(metrics.p95_srtt),
+        _srtts(lambda srtt: metrics.percentile(srtt, 95)),
     ),
     "limit_share": Variable(
         ("flow", "leg", "limit"), "1", "share of the sender's active time with this limit",

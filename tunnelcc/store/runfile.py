@@ -71,9 +71,10 @@ def encode(experiment: Experiment, outcome: Result | RunError, *, series: bool =
     ``series``: with all measurements, and not only its metrics.
     """
     head: dict[str, Any] = {"experiment": experiment.table()}
-    if files := {name: _sha256(name) for name in _files(head)}:
+    named = [*_files(head)]
+    if files := {name: _sha256(name) for name, is_trace in named if not is_trace}:
         head["files"] = files
-    if any(not Path(name).is_absolute() for name in (*files, *_traces(head))):
+    if any(not Path(name).is_absolute() for name, _ in named):
         head["directory"] = str(Path.cwd())
     body = b""
     if isinstance(outcome, Result):
@@ -181,22 +182,15 @@ def _experiment(table: dict[str, Any]) -> Experiment:
     return found
 
 
-def _files(value: Any) -> Iterator[str]:
-    """Yield the names of files in an experiment's table."""
-    for item in value.values() if isinstance(value, dict) else value:
-        if isinstance(item, (dict, list)):
-            yield from _files(item)
-        elif isinstance(item, str) and item.endswith(".toml"):
-            yield item
-
-
-def _traces(value: Any) -> Iterator[str]:
-    """Yield the names of traces in an experiment's table."""
+def _files(value: Any) -> Iterator[tuple[str, bool]]:
+    """Yield the names of files in an experiment's table, and which are traces, hashed there."""
     for item in value.values() if isinstance(value, dict) else value:
         if isinstance(item, dict) and _is_trace(item):
-            yield item["file"]
+            yield item["file"], True
         elif isinstance(item, (dict, list)):
-            yield from _traces(item)
+            yield from _files(item)
+        elif isinstance(item, str) and item.endswith(".toml"):
+            yield item, False
 
 
 def _is_trace(value: Any) -> bool:
