@@ -9,6 +9,7 @@
 #include "linux-tcp-settings.h"
 #include "linux-tcp-socket-factory.h"
 #include "ns3-turn.h"
+#include "tcp-port.h"
 #include "transport/stream-user.h"
 
 #include "ns3/boolean.h"
@@ -16,14 +17,6 @@
 #include "ns3/enum.h"
 #include "ns3/inet-socket-address.h"
 #include "ns3/inet6-socket-address.h"
-#include "ns3/ipv4-end-point.h"
-#include "ns3/ipv4-route.h"
-#include "ns3/ipv4-routing-protocol.h"
-#include "ns3/ipv4.h"
-#include "ns3/ipv6-end-point.h"
-#include "ns3/ipv6-route.h"
-#include "ns3/ipv6-routing-protocol.h"
-#include "ns3/ipv6.h"
 #include "ns3/log.h"
 #include "ns3/node.h"
 #include "ns3/rng-seed-manager.h"
@@ -197,7 +190,8 @@ class LinuxTcpSocket::Events final : public SegmentSink, public StreamUser
 };
 
 LinuxTcpSocket::LinuxTcpSocket()
-    : m_events(std::make_unique<Events>(*this))
+    : m_port(std::make_unique<TcpPort>()),
+      m_events(std::make_unique<Events>(*this))
 {
 }
 
@@ -215,6 +209,7 @@ LinuxTcpSocket::LinuxTcpSocket(const LinuxTcpSocket& listener)
       m_noDelay(listener.m_noDelay),
       m_useEcn(listener.m_useEcn),
       m_factory(listener.m_factory),
+      m_port(std::make_unique<TcpPort>()),
       m_events(std::make_unique<Events>(*this))
 {
 }
@@ -309,26 +304,12 @@ LinuxTcpSocket::Tcp() const
     return node ? node->GetObject<TcpL4Protocol>() : nullptr;
 }
 
-bool
-LinuxTcpSocket::HasEndPoint() const
-{
-    return m_endPoint || m_endPoint6;
-}
-
 int
 LinuxTcpSocket::OnBound()
 {
-    const Ptr<LinuxTcpSocket> self(this); // which the end point holds from now on
-    if (m_endPoint)
-    {
-        m_endPoint->SetRxCallback(MakeCallback(&LinuxTcpSocket::ForwardUp, self));
-        m_endPoint->SetDestroyCallback(MakeCallback(&LinuxTcpSocket::OnEndPointDestroyed, self));
-    }
-    else
-    {
-        m_endPoint6->SetRxCallback(MakeCallback(&LinuxTcpSocket::ForwardUp6, self));
-        m_endPoint6->SetDestroyCallback(MakeCallback(&LinuxTcpSocket::OnEndPointDestroyed, self));
-    }
+    const Ptr<LinuxTcpSocket> self(this); // which the port holds from now on
+    m_port->SetCallbacks(MakeCallback(&LinuxTcpSocket::OnSegment, self),
+                         MakeCallback(&LinuxTcpSocket::OnPortDestroyed, self));
     m_factory->Add(self);
     return 0;
 }
@@ -354,83 +335,36 @@ LinuxTcpSocket::Bind(const ns3::Address& address)
         NS_LOG_UNCOND("tunnelcc::LinuxTcpSocket: the node has no Internet stack with TCP");
         return Fail(ERROR_NODEV);
     }
-    if (HasEndPoint())
+    if (m_port->IsOpen())
     {
         return Fail(ERROR_INVAL);
     }
-    uint16_t port = 0;
-    if (InetSocketAddress::IsMatchingType(address))
-    {
-        const auto local = InetSocketAddress::ConvertFrom(address);
-        port = local.GetPort();
-        const bool isAny = local.GetIpv4() == Ipv4Address::GetAny();
-        m_endPoint = port    ? tcp->Allocate(GetBoundNetDevice(), local.GetIpv4(), port)
-                     : isAny ? tcp->Allocate()
-                             : tcp->Allocate(local.GetIpv4());
-    }
-    else if (Inet6SocketAddress::IsMatchingType(address))
-    {
-        const auto local = Inet6SocketAddress::ConvertFrom(address);
-        port = local.GetPort();
-        const bool isAny = local.GetIpv6() == Ipv6Address::GetAny();
-        m_endPoint6 = port    ? tcp->Allocate6(GetBoundNetDevice(), local.GetIpv6(), port)
-                      : isAny ? tcp->Allocate6()
-                              : tcp->Allocate6(local.GetIpv6());
-    }
-    else
-    {
-        return Fail(ERROR_INVAL);
-    }
-    return HasEndPoint() ? OnBound() : Fail(port ? ERROR_ADDRINUSE : ERROR_ADDRNOTAVAIL);
+    const SocketErrno why = m_port->Open(*tcp, GetBoundNetDevice(), address);
+    return why == ERROR_NOTERROR ? OnBound() : Fail(why);
 }
 
 void
 LinuxTcpSocket::BindToNetDevice(ns3::Ptr<ns3::NetDevice> device)
 {
     Socket::BindToNetDevice(device);
-    if (m_endPoint)
-    {
-        m_endPoint->BindToNetDevice(device);
-    }
-    if (m_endPoint6)
-    {
-        m_endPoint6->BindToNetDevice(device);
-    }
+    m_port->SetDevice(device);
 }
 
 int
 LinuxTcpSocket::GetSockName(ns3::Address& address) const
 {
-    if (m_endPoint6)
-    {
-        address = Inet6SocketAddress(m_endPoint6->GetLocalAddress(), m_endPoint6->GetLocalPort());
-    }
-    else if (m_endPoint)
-    {
-        address = InetSocketAddress(m_endPoint->GetLocalAddress(), m_endPoint->GetLocalPort());
-    }
-    else
-    {
-        address = InetSocketAddress(Ipv4Address::GetZero(), 0);
-    }
+    address = m_port->IsOpen() ? m_port->Local() : InetSocketAddress(Ipv4Address::GetZero(), 0);
     return 0;
 }
 
 int
 LinuxTcpSocket::GetPeerName(ns3::Address& address) const
 {
-    if (!HasEndPoint() || m_state == State::CLOSED || m_state == State::LISTENING)
+    if (!m_port->IsOpen() || m_state == State::CLOSED || m_state == State::LISTENING)
     {
         return Fail(ERROR_NOTCONN);
     }
-    if (m_endPoint)
-    {
-        address = InetSocketAddress(m_endPoint->GetPeerAddress(), m_endPoint->GetPeerPort());
-    }
-    else
-    {
-        address = Inet6SocketAddress(m_endPoint6->GetPeerAddress(), m_endPoint6->GetPeerPort());
-    }
+    address = m_port->Peer();
     return 0;
 }
 
@@ -446,48 +380,12 @@ LinuxTcpSocket::GetAllowBroadcast() const
     return false;
 }
 
-template <class Ip, class Header, class EndPoint>
-static uint32_t
-RouteOf(const ns3::Ptr<ns3::Node>& node,
-        EndPoint& endPoint,
-        const ns3::Ptr<ns3::NetDevice>& device,
-        bool setsLocal,
-        ns3::Socket::SocketErrno& why)
-{
-    const auto ip = node->GetObject<Ip>();
-    if (!ip || !ip->GetRoutingProtocol())
-    {
-        why = ns3::Socket::ERROR_AFNOSUPPORT;
-        return 0;
-    }
-    Header header;
-    header.SetDestination(endPoint.GetPeerAddress());
-    const auto route = ip->GetRoutingProtocol()->RouteOutput(nullptr, header, device, why);
-    if (!route)
-    {
-        return 0;
-    }
-    if (setsLocal)
-    {
-        endPoint.SetLocalAddress(route->GetSource());
-    }
-    const int32_t interface = ip->GetInterfaceForDevice(route->GetOutputDevice());
-    return std::min<uint32_t>(ip->GetMtu(static_cast<uint32_t>(interface)), LARGEST_PACKET);
-}
-
 bool
 LinuxTcpSocket::FindRoute()
 {
     const bool isClient = m_state == State::CLOSED;
     m_errno = ERROR_NOROUTETOHOST;
-    m_mtu =
-        m_endPoint
-            ? RouteOf<Ipv4, Ipv4Header>(GetNode(), *m_endPoint, m_boundnetdevice, isClient, m_errno)
-            : RouteOf<Ipv6, Ipv6Header>(GetNode(),
-                                        *m_endPoint6,
-                                        m_boundnetdevice,
-                                        isClient,
-                                        m_errno);
+    m_mtu = m_port->FindRoute(GetNode(), m_boundnetdevice, isClient, m_errno);
     if (m_mtu == 0)
     {
         NS_LOG_ERROR("there is no route to the other end");
@@ -502,7 +400,7 @@ LinuxTcpSocket::FindRoute()
 void
 LinuxTcpSocket::MakeConnection(uint32_t mss, bool isClient, std::shared_ptr<SentSegments> sent)
 {
-    const uint32_t ip = m_endPoint6 ? IPV6_HEADER : IPV4_HEADER;
+    const uint32_t ip = m_port->IsIpv6() ? IPV6_HEADER : IPV4_HEADER;
     const uint32_t room = std::max(m_mtu, ip + LINUX_TCP_HEADER + LEAST_MSS);
     uint32_t own = m_segmentSize > 0 ? m_segmentSize : room - ip - LINUX_TCP_HEADER;
     own = std::min(own, LARGEST_PACKET - ip - LINUX_TCP_HEADER);
@@ -551,23 +449,13 @@ LinuxTcpSocket::Connect(const ns3::Address& address)
     {
         return Fail(ERROR_INVAL);
     }
-    if (!HasEndPoint() && (is4 ? Bind() : Bind6()) < 0)
+    if (!m_port->IsOpen() && (is4 ? Bind() : Bind6()) < 0)
     {
         return -1;
     }
-    if (is4 != (m_endPoint != nullptr))
+    if (!m_port->SetPeer(peer))
     {
         return Fail(ERROR_AFNOSUPPORT);
-    }
-    if (is4)
-    {
-        const auto to = InetSocketAddress::ConvertFrom(peer);
-        m_endPoint->SetPeer(to.GetIpv4(), to.GetPort());
-    }
-    else
-    {
-        const auto to = Inet6SocketAddress::ConvertFrom(peer);
-        m_endPoint6->SetPeer(to.GetIpv6(), to.GetPort());
     }
     if (!FindRoute())
     {
@@ -595,7 +483,7 @@ int
 LinuxTcpSocket::Listen()
 {
     // ns-3 makes an object even if a value of an attribute is refused.
-    if (m_state != State::CLOSED || m_isClosed || !HasEndPoint() || m_congestionControl.empty())
+    if (m_state != State::CLOSED || m_isClosed || !m_port->IsOpen() || m_congestionControl.empty())
     {
         return Fail(ERROR_INVAL);
     }
@@ -649,27 +537,7 @@ LinuxTcpSocket::CompleteAccept(ns3::Ptr<ns3::Packet> payload,
     {
         return;
     }
-    if (InetSocketAddress::IsMatchingType(from))
-    {
-        const auto self = InetSocketAddress::ConvertFrom(to);
-        const auto peer = InetSocketAddress::ConvertFrom(from);
-        m_endPoint = tcp->Allocate(GetBoundNetDevice(),
-                                   self.GetIpv4(),
-                                   self.GetPort(),
-                                   peer.GetIpv4(),
-                                   peer.GetPort());
-    }
-    else
-    {
-        const auto self = Inet6SocketAddress::ConvertFrom(to);
-        const auto peer = Inet6SocketAddress::ConvertFrom(from);
-        m_endPoint6 = tcp->Allocate6(GetBoundNetDevice(),
-                                     self.GetIpv6(),
-                                     self.GetPort(),
-                                     peer.GetIpv6(),
-                                     peer.GetPort());
-    }
-    if (!HasEndPoint())
+    if (!m_port->OpenTo(*tcp, GetBoundNetDevice(), to, from))
     {
         return; // a second copy of the SYN
     }
@@ -892,7 +760,7 @@ LinuxTcpSocket::OnDataTimeout()
 void
 LinuxTcpSocket::Finish()
 {
-    if (m_state == State::CLOSED && !HasEndPoint())
+    if (m_state == State::CLOSED && !m_port->IsOpen())
     {
         return;
     }
@@ -905,14 +773,7 @@ LinuxTcpSocket::Finish()
     }
     if (const auto tcp = Tcp())
     {
-        if (m_endPoint)
-        {
-            tcp->DeAllocate(m_endPoint);
-        }
-        if (m_endPoint6)
-        {
-            tcp->DeAllocate(m_endPoint6);
-        }
+        m_port->Close(*tcp);
     }
     // Not now: it may be at work.
     Simulator::ScheduleNow(&LinuxTcpSocket::Release, self);
@@ -925,10 +786,8 @@ LinuxTcpSocket::Release()
 }
 
 void
-LinuxTcpSocket::OnEndPointDestroyed()
+LinuxTcpSocket::OnPortDestroyed()
 {
-    m_endPoint = nullptr;
-    m_endPoint6 = nullptr;
     m_state = State::CLOSED;
     Simulator::Remove(m_timeout);
 }
@@ -939,12 +798,12 @@ void
 LinuxTcpSocket::SendSegment(ns3::TcpHeader& header, ns3::Ptr<ns3::Packet> payload, uint8_t ecn)
 {
     const auto tcp = Tcp();
-    if (!HasEndPoint() || !tcp)
+    if (!m_port->IsOpen() || !tcp)
     {
         return;
     }
     const uint8_t tos = (GetIpTos() & 0xfc) | ecn;
-    if (tos != 0 && m_endPoint)
+    if (tos != 0 && !m_port->IsIpv6())
     {
         SocketIpTosTag tag;
         tag.SetTos(tos);
@@ -958,77 +817,34 @@ LinuxTcpSocket::SendSegment(ns3::TcpHeader& header, ns3::Ptr<ns3::Packet> payloa
         payload->ReplacePacketTag(tag);
     }
     const uint8_t trafficClass = ((IsManualIpv6Tclass() ? GetIpv6Tclass() : 0) & 0xfc) | ecn;
-    if (trafficClass != 0 && m_endPoint6)
+    if (trafficClass != 0 && m_port->IsIpv6())
     {
         SocketIpv6TclassTag tag;
         tag.SetTclass(trafficClass);
         payload->ReplacePacketTag(tag);
     }
-    if (IsManualIpTtl() && m_endPoint)
+    if (IsManualIpTtl() && !m_port->IsIpv6())
     {
         SocketIpTtlTag tag;
         tag.SetTtl(GetIpTtl());
         payload->ReplacePacketTag(tag);
     }
-    if (IsManualIpv6HopLimit() && m_endPoint6)
+    if (IsManualIpv6HopLimit() && m_port->IsIpv6())
     {
         SocketIpv6HopLimitTag tag;
         tag.SetHopLimit(GetIpv6HopLimit());
         payload->ReplacePacketTag(tag);
     }
     UpdateTraces();
-    if (m_endPoint)
-    {
-        header.SetSourcePort(m_endPoint->GetLocalPort());
-        header.SetDestinationPort(m_endPoint->GetPeerPort());
-        m_tx(payload, header, this);
-        tcp->SendPacket(payload,
-                        header,
-                        m_endPoint->GetLocalAddress(),
-                        m_endPoint->GetPeerAddress(),
-                        m_boundnetdevice);
-    }
-    else
-    {
-        header.SetSourcePort(m_endPoint6->GetLocalPort());
-        header.SetDestinationPort(m_endPoint6->GetPeerPort());
-        m_tx(payload, header, this);
-        tcp->SendPacket(payload,
-                        header,
-                        m_endPoint6->GetLocalAddress(),
-                        m_endPoint6->GetPeerAddress(),
-                        m_boundnetdevice);
-    }
+    m_port->WritePorts(header);
+    m_tx(payload, header, this);
+    m_port->Send(*tcp, payload, header, m_boundnetdevice);
     if (m_state == State::CONNECTED &&
         m_connection->Endpoint().GetSender().Counters().rtos > m_timeouts + DATA_RETRIES)
     {
         m_timeouts = UINT64_MAX - DATA_RETRIES; // once
         Simulator::ScheduleNow(&LinuxTcpSocket::OnDataTimeout, Ptr<LinuxTcpSocket>(this));
     }
-}
-
-void
-LinuxTcpSocket::ForwardUp(ns3::Ptr<ns3::Packet> packet,
-                          ns3::Ipv4Header header,
-                          uint16_t port,
-                          ns3::Ptr<ns3::Ipv4Interface> /* interface */)
-{
-    OnSegment(packet,
-              InetSocketAddress(header.GetSource(), port),
-              InetSocketAddress(header.GetDestination(), m_endPoint->GetLocalPort()),
-              header.GetEcn());
-}
-
-void
-LinuxTcpSocket::ForwardUp6(ns3::Ptr<ns3::Packet> packet,
-                           ns3::Ipv6Header header,
-                           uint16_t port,
-                           ns3::Ptr<ns3::Ipv6Interface> /* interface */)
-{
-    OnSegment(packet,
-              Inet6SocketAddress(header.GetSource(), port),
-              Inet6SocketAddress(header.GetDestination(), m_endPoint6->GetLocalPort()),
-              header.GetEcn());
 }
 
 void

@@ -6,8 +6,6 @@
 
 #include "ns3/data-rate.h"
 #include "ns3/event-id.h"
-#include "ns3/ipv4-header.h"
-#include "ns3/ipv6-header.h"
 #include "ns3/socket.h"
 #include "ns3/tcp-l4-protocol.h"
 #include "ns3/tcp-socket-state.h"
@@ -20,10 +18,6 @@
 
 namespace ns3
 {
-class Ipv4EndPoint;
-class Ipv4Interface;
-class Ipv6EndPoint;
-class Ipv6Interface;
 class TcpHeader;
 } // namespace ns3
 
@@ -34,6 +28,7 @@ class LinuxTcpConnection;
 class LinuxTcpSocketFactory;
 class SentSegments;
 class TcpEndpoint;
+class TcpPort;
 
 /**
  * This project's TCP as an ns3::Socket, on the Internet stack of a node: for any application,
@@ -136,7 +131,6 @@ class [[gnu::visibility("default")]] LinuxTcpSocket final : public ns3::Socket
     int Fail(SocketErrno why) const;
     /// The node's TCP; null: it has none.
     ns3::Ptr<ns3::TcpL4Protocol> Tcp() const;
-    bool HasEndPoint() const;
     int OnBound();
     /// The route to the other end sets the MTU, and a client's address. \returns whether there is
     /// one
@@ -144,15 +138,7 @@ class [[gnu::visibility("default")]] LinuxTcpSocket final : public ns3::Socket
     /// \param mss of the other end, without options; 0: not known  \param isClient it opens
     void MakeConnection(uint32_t mss, bool isClient, std::shared_ptr<SentSegments> sent);
 
-    void ForwardUp(ns3::Ptr<ns3::Packet> packet,
-                   ns3::Ipv4Header header,
-                   uint16_t port,
-                   ns3::Ptr<ns3::Ipv4Interface> interface);
-    void ForwardUp6(ns3::Ptr<ns3::Packet> packet,
-                    ns3::Ipv6Header header,
-                    uint16_t port,
-                    ns3::Ptr<ns3::Ipv6Interface> interface);
-    void OnEndPointDestroyed();
+    void OnPortDestroyed();
     void OnSegment(ns3::Ptr<ns3::Packet> packet,
                    const ns3::Address& from,
                    const ns3::Address& to,
@@ -199,8 +185,7 @@ class [[gnu::visibility("default")]] LinuxTcpSocket final : public ns3::Socket
     ns3::TcpSocketState::UseEcn_t m_useEcn{ns3::TcpSocketState::AcceptOnly};
 
     ns3::Ptr<LinuxTcpSocketFactory> m_factory;
-    ns3::Ipv4EndPoint* m_endPoint{nullptr};
-    ns3::Ipv6EndPoint* m_endPoint6{nullptr};
+    const std::unique_ptr<TcpPort> m_port;
     const std::unique_ptr<Events> m_events;
     std::unique_ptr<LinuxTcpConnection> m_connection;
     State m_state{State::CLOSED};
