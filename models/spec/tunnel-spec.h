@@ -52,8 +52,11 @@ struct RelayDirectionSpec
     uint32_t prefix{0};            //!< bytes before a flow's first data: relay request or response
     RelayWorkSpec send;            //!< at the relay that sends on the carrier
     RelayWorkSpec receive;         //!< at the relay that receives
+    /// For a chunk of application bytes at the relay that sends on a shared carrier, if its copy
+    /// loops are threads of their own. Else `send` includes it.
+    RelayWorkSpec read;
 
-    TUNNELCC_FIELDS(layers, prefix, send, receive)
+    TUNNELCC_FIELDS(layers, prefix, send, receive, read)
 };
 
 /// One direction of a carrier that streams share.

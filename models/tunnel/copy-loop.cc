@@ -77,7 +77,7 @@ CopyLoop::ReadChunk(int64_t now)
     {
         m_state = State::COMPUTING;
         m_to.OnComputing(now);
-        m_timer.Set(m_cpu.Run(now, cost, this));
+        m_timer.Set(m_cpu.Run(now, cost, this, m_to.HasWriter()));
         return false;
     }
     m_state = State::WRITING; // the threads of shared carriers' sessions do the work

@@ -12,6 +12,7 @@ MuxSession::MuxSession(const RelaySpec& spec, End end, ByteStream& carrier, Cpu&
     : m_spec(*spec.mux),
       m_out(m_spec.sent[end]),
       m_in(m_spec.sent[Other(end)]),
+      m_read(spec.sent[end].read),
       m_prefix(spec.sent[end].prefix),
       m_carrier(carrier, end, {spec.handshake, spec.sent[end].layers}, logs),
       m_sender(*this, m_carrier, spec.sent[end].send, cpu),

@@ -70,7 +70,8 @@ class MuxSession final : private StreamUser, private MuxFrameUser
     const MuxSpec m_spec;
     const MuxDirectionSpec m_out;
     const MuxDirectionSpec m_in;
-    const uint32_t m_prefix; //!< bytes before the first data of a stream of ours
+    const RelayWorkSpec m_read; //!< of our copy loops on each chunk that they read
+    const uint32_t m_prefix;    //!< bytes before the first data of a stream of ours
     MuxCarrier m_carrier;
     MuxSender m_sender;
     MuxReceiver m_receiver;

@@ -131,7 +131,20 @@ double
 MuxStream::Prepare(uint32_t bytes)
 {
     m_left = bytes;
-    return 0; // the session's own thread wraps and unwraps
+    return m_session.m_read.Of(bytes, 1); // the session's own thread wraps and writes
+}
+
+void
+MuxStream::OnComputing(int64_t now)
+{
+    if (m_isOpen)
+    {
+        m_limits.Set(now, SendLimit::CPU);
+    }
+    if (m_session.m_sender.IsIdle())
+    {
+        m_session.m_carrier.NoteIdle(now, SendLimit::CPU);
+    }
 }
 
 bool

@@ -31,9 +31,17 @@ class CreditAccount
 
 /**
  * One end of a flow's stream on a shared carrier. A write becomes frames, the next submitted when
- * the one before is written: streams that all have data to send take turns. Where streams have
- * windows, a frame waits for room in its own; what the reader takes is credited to the peer in
- * steps, to the stream and to the session each on its own account.
+ * the one before is written (smux writeFrameInternal()): streams that all have data to send take
+ * turns.
+ *
+ * Turns are not strictly equal. Between two frames of a stream its copy loop reads a chunk, while
+ * the session's thread writes frames of others. A read of 32 KiB takes longer than small frames,
+ * so their streams may have several turns before the next large frame. A copy loop that was woken
+ * runs first (Go's scheduler, runtime/proc.go, ready(): it is the next to run), and so comes back
+ * before a read that began earlier. Left out: that threads wait for each other's time slices.
+ *
+ * Where streams have windows, a frame waits for room in its own; what the reader takes is credited
+ * to the peer in steps, to the stream and to the session each on its own account.
  */
 class MuxStream final : public RelaySide
 {
@@ -46,6 +54,12 @@ class MuxStream final : public RelaySide
         m_user = &user;
     }
 
+    bool HasWriter() const override
+    {
+        return true;
+    }
+
+    void OnComputing(int64_t now) override;
     void Open(int64_t now) override;
     void Accept(int64_t now) override;
     Chunk Read(int64_t now, uint32_t limit) override;

@@ -37,6 +37,13 @@ class RelaySide
     {
     }
 
+    /// Whether another thread than the copy loop writes to the carrier. When it has written a
+    /// chunk, the copy loop runs before it goes on.
+    virtual bool HasWriter() const
+    {
+        return false;
+    }
+
     /// Why this side waited instead of writing, and for how long, if it is a stream of a shared
     /// carrier: SendLimit::SEND_BUFFER is time in which it waited for the carrier. Else null.
     virtual const SendLimits* Limits() const
@@ -58,7 +65,7 @@ class RelaySide
     /// Whether the peer has closed and everything has been taken.
     virtual bool IsFinished() const = 0;
 
-    /// Prepare to write a chunk. \returns CPU time of wrapping it, ns
+    /// Prepare to write a chunk. \returns CPU time of the copy loop on it, ns
     virtual double Prepare(uint32_t bytes) = 0;
 
     /// Write the chunk prepared, as far as it goes. \returns whether it is all written; if not,

@@ -379,6 +379,14 @@ class RelayEntry(Entry):
         """Return which flows share a carrier: all, if streams can."""
         return carriers or ("flow" if self.mux is None and self.quic is None else "all")
 
+    @property
+    def reads_apart(self) -> bool:
+        """Whether other threads than that which writes to the carrier read from applications.
+
+        So do programs in Go whose streams share a carrier; one that polls has one thread.
+        """
+        return self.mux is not None and self.carrier.writes != "polled"
+
     def all_operations(self, mode: str | None) -> tuple[str, ...]:
         """Return the system calls for a message."""
         return (*MESSAGE_CALLS, *WRITE_CALLS)

@@ -24,10 +24,15 @@ _STEADY = 2**20
 
 
 class _RelayCalls(NamedTuple):
-    """CPU time (ns) of a relay's system calls for one message."""
+    """CPU time of a relay's system calls: per message and write, ns.
+
+    ``read``: of the copy loop on a chunk, if it is not the thread that writes. Else the message has
+    it, and its bytes count with all others of the relay.
+    """
 
     per_message: float
     per_write: float
+    read: costs.Cost = costs.Cost(0.0, 0.0)
 
 
 def flow_tcp(entry: RelayEntry, connection: Connection) -> dict[str, Spec]:
@@ -49,16 +54,13 @@ def relay_tunnel(entry: RelayEntry, connection: Connection, hops: Sequence[Spec]
     """A tunnel of relays, with carriers across each of ``hops``."""
     tunnel = connection.tunnel
     assert tunnel is not None
-    then = _relay_calls(costs.REFERENCE)
-    profile = connection.hosts.profile
-    now = _relay_calls(profile) if profile else then
     return same(entry.carrier, "RelaySpec") | {
         "kind": "relay",
         "copy_buffer": tunnel.copy_buffer or entry.copy_buffer.bytes,
         "handshake": handshake(entry.handshake),
         "sent": {
-            "client": _relay_direction(connection, entry, then, now, is_up=True),
-            "server": _relay_direction(connection, entry, then, now, is_up=False),
+            "client": _relay_direction(connection, entry, is_up=True),
+            "server": _relay_direction(connection, entry, is_up=False),
         },
         "loopback_rtt": nanoseconds(entry.loopback.link.rtt),
         "mux": entry.mux and _mux(entry.mux, tunnel),
@@ -77,10 +79,14 @@ def relay_tunnel(entry: RelayEntry, connection: Connection, hops: Sequence[Spec]
     }
 
 
-def _relay_calls(profile: str) -> _RelayCalls:
-    """Return the CPU cost of a relay's system calls for one message."""
+def _relay_calls(profile: str, reads_apart: bool = False) -> _RelayCalls:
+    """Return the CPU cost of a relay's system calls, as a profile has it."""
     host = costs.load(profile)
-    return _RelayCalls(costs.of(host, MESSAGE_CALLS).per_call, costs.of(host, WRITE_CALLS).per_call)
+    read, write = (costs.of(host, (name,)) for name in MESSAGE_CALLS)
+    per_write = costs.of(host, WRITE_CALLS).per_call
+    if reads_apart:
+        return _RelayCalls(write.per_call, per_write, read)
+    return _RelayCalls(read.per_call + write.per_call, per_write)
 
 
 def _kcp(tunnel: Tunnel, kcp: Kcp, ip: int) -> Spec:
@@ -152,60 +158,76 @@ def _mux_direction(windows: Windows, tunnel: Tunnel) -> Spec:
     return spec
 
 
-def _relay_direction(
-    connection: Connection,
-    entry: RelayEntry,
-    then: _RelayCalls,
-    now: _RelayCalls,
-    is_up: bool,
-) -> Spec:
+def _relay_direction(connection: Connection, entry: RelayEntry, is_up: bool) -> Spec:
     cost = entry.cpu.to_server if is_up else entry.cpu.to_client
     prefix = entry.request if is_up else entry.response
-    writes = _full_message(entry, is_up)
     sending, receiving = (cost.client, cost.server) if is_up else (cost.server, cost.client)
+    message = _full_message(entry, is_up)
+    send = _relay_work(connection, cost, sending, message, entry.reads_apart)
     return {
         "layers": [layer.spec() for layer in entry.stream_layers(is_up)],
         "prefix": prefix.bytes,
-        "send": _relay_work(connection, cost, sending, writes, then, now),
-        "receive": _relay_work(connection, cost, receiving, writes, then, now),
+        "send": send["write"],
+        "read": send["read"],
+        "receive": _relay_work(connection, cost, receiving, message)["write"],
     }
 
 
-def _full_message(entry: RelayEntry, is_up: bool) -> list[int]:
-    """The writes on the carrier (bytes) for a full message of the entry.
+class _FullMessage(NamedTuple):
+    """A copy buffer, a frame of a shared carrier, or a packet of RUDP.
 
-    A full message is a copy buffer, a frame of a shared carrier, or a packet of RUDP.
+    Application bytes, the same as a part of what a copy loop reads at once, and the writes on the
+    carrier (bytes).
     """
-    payload = min(entry.copy_buffer.bytes, entry.rudp.packets.data if entry.rudp else 2**31)
+
+    payload: int
+    part: float
+    writes: Sequence[int]
+
+
+def _full_message(entry: RelayEntry, is_up: bool) -> _FullMessage:
+    chunk = entry.copy_buffer.bytes
+    payload = min(chunk, entry.rudp.packets.data if entry.rudp else 2**31)
+    header = 0
     if entry.mux is not None:
         windows = entry.mux.to_server if is_up else entry.mux.to_client
-        payload = entry.mux.frames.header + min(payload, windows.max_frame)
-    return layer_wire_bytes(entry.stream_layers(is_up), payload, _STEADY)
+        payload, header = min(payload, windows.max_frame), entry.mux.frames.header
+    writes = layer_wire_bytes(entry.stream_layers(is_up), header + payload, _STEADY)
+    return _FullMessage(payload, payload / chunk, writes)
 
 
 def _relay_work(
     connection: Connection,
     cost: Cost,
     values: Sequence[float],
-    writes: Sequence[int],
-    then: _RelayCalls,
-    now: _RelayCalls,
-) -> Spec:
+    message: _FullMessage,
+    reads_apart: bool = False,
+) -> dict[str, Spec]:
     """What one relay spends on a message; full messages take the measured time.
 
-    Streams measured the CPU time per byte of IPv4, with so many ``writes`` per message. The
-    reference profile gives the part of its system calls (``then``): it counts per message and
-    call, with the costs of the hosts' profile (``now``). The rest counts per byte.
+    Streams measured the CPU time per byte of IPv4. The reference profile gives the part of the
+    system calls: it counts per message and call, and bytes of a read apart, with the costs of the
+    hosts' profile. The rest counts per byte.
     """
     streams, tcp = sum(flow.count for flow in connection.sharers), connection.tcp
+    wire, further = sum(message.writes), len(message.writes) - 1
     per_ip_byte = _interpolate(streams, cost.streams, values)
-    measured = per_ip_byte * sum(writes) * (tcp.mss + tcp.header_bytes(4)) / tcp.mss
-    known = then.per_message + then.per_write * (len(writes) - 1)
+    measured = per_ip_byte * wire * (tcp.mss + tcp.header_bytes(4)) / tcp.mss
+    then = _relay_calls(costs.REFERENCE, reads_apart)
+    now = _relay_calls(connection.hosts.profile or costs.REFERENCE, reads_apart)
+    reading = then.read.per_call * message.part + then.read.per_byte * message.payload
+    known = reading + then.per_message + then.per_write * further
     share = min(1.0, measured / known)
     return {
-        "per_byte": (measured - share * known) / sum(writes),
-        "per_message": share * now.per_message,
-        "per_write": share * now.per_write,
+        "write": {
+            "per_byte": (measured - share * known) / wire,
+            "per_message": share * now.per_message,
+            "per_write": share * now.per_write,
+        },
+        "read": {
+            "per_byte": share * now.read.per_byte,
+            "per_message": share * now.read.per_call,
+        },
     }
 
 

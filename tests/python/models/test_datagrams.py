@@ -108,6 +108,29 @@ def test_tunnels_deliver_what_is_sent(tunnel, direction):
     assert 0.040 < result.metric("ping_rtt_p50") < 0.100
 
 
+@pytest.mark.parametrize(("downloads", "loss", "wait"), [(1, 0.0, 0.6), (4, 0.78, 12.3)])
+def test_a_call_in_a_shared_carrier_has_more_turns_than_a_transfer(downloads, loss, wait):
+    """As GOST's mwss had (tests/validation/data/programs/calls.csv: 20 Mbit/s, 40 ms, 4 BDP).
+
+    Its datagrams are two frames each. With strictly equal turns, it would lose 30 % beside one
+    transfer, and wait for 4 s.
+    """
+    result = run(
+        duration="27s",
+        warmup="7s",
+        path={"rate": "20Mbps", "rtt": "40ms", "buffer": "267p"},
+        tunnel="gost-relay-mwss",
+        flows=[
+            {"transport": "udp", "rate": "2Mbps", "write_size": 1200},
+            {**PACED, "start": "1s"},
+            {"cc": "cubic", "count": downloads, "start": "2s"},
+        ],
+    )
+    call = {"flow": 1}
+    assert result.metric("flow_loss", **call) == pytest.approx(loss, abs=0.05)
+    assert result.metric("flow_delay_p50", **call) == pytest.approx(wait, rel=0.2)
+
+
 def test_a_tunnel_over_tcp_never_reorders_and_a_link_may():
     keys = {"path": {"rate": "10Mbps", "rtt": "40ms", "reorder": "20%", "reorder_delay": "30ms"}}
     plain, inside = run(flows=PACED, **keys), run(flows=PACED, tunnel="openvpn-tcp", **keys)

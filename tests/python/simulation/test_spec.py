@@ -18,6 +18,7 @@ from tunnelcc.errors import ConfigError
 from tunnelcc.hosts import costs
 from tunnelcc.schema import keys_of
 from tunnelcc.simulation.spec import experiment_spec, spec_text
+from tunnelcc.simulation.spec_parts import layer_wire_bytes
 
 DATAGRAM = {"tunnel": "ethudp"}
 RELAY = {"tunnel": "gost-relay-ws"}
@@ -577,6 +578,30 @@ def test_system_calls_cost_no_more_than_a_relay_in_all(tmp_path):
     assert _per_ip_byte(send, [4104] * 8) == pytest.approx(0.01)
     none = _spec({"flows.count": 4}, {"tunnel": str(file)}).tunnel.sent.client.send
     assert (none.per_byte, none.per_message, none.per_write) == (0, 0, 0)
+
+
+@pytest.mark.parametrize("tunnel", ["gost-relay-mwss", "kcptun"])
+def test_copy_loops_of_a_shared_carrier_pay_for_reading(tunnel):
+    sent = _spec({}, {"tunnel": tunnel}).tunnel.sent.client
+    receive = costs.load(costs.REFERENCE).operation("tcp-receive").cost
+    assert (sent.read.per_message, sent.read.per_byte) == receive
+    entry = catalog.load(tunnel)
+    frame = entry.mux.to_server.max_frame
+    writes = layer_wire_bytes(entry.stream_layers(is_up=True), frame + 8, 2**20)
+    write = sent.send.per_byte * sum(writes) + sent.send.per_message
+    write += sent.send.per_write * (len(writes) - 1)
+    read = receive(entry.copy_buffer.bytes) * frame / entry.copy_buffer.bytes
+    # Together they take the measured time.
+    assert read + write == pytest.approx(
+        entry.cpu.to_server.client[0] * sum(writes) * 1500 / 1448, rel=1e-6
+    )
+
+
+def test_a_program_with_one_thread_reads_and_writes_at_once():
+    for tunnel in ("ssh-forward", "gost-relay-ws"):
+        sent = _spec({}, {"tunnel": tunnel}).tunnel.sent.client
+        assert (sent.read.per_message, sent.read.per_byte) == (0, 0)
+        assert sent.send.per_message > 0
 
 
 def _carriers(sharing, tunnel="gost-relay-mws"):
