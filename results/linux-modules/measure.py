@@ -17,7 +17,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 import tunnelcc as tc
-from tunnelcc.plots.heat_map import cells
+from tunnelcc.plots.heat_map import DIVERGING, cells
 from tunnelcc.plots.style import STYLE, save
 
 HERE = Path(__file__).parent
@@ -50,24 +50,24 @@ def pairs() -> Any:
 
 def draw(results: Any) -> Figure:
     """Draw the share of each against each, for both buffers. Both orders of a pair are one mean."""
-    figure = Figure(figsize=(13, 7), layout="constrained")
-    axes = figure.subplots(1, len(BUFFERS), sharey=True)
+    figure = Figure(figsize=(7.1, 6.6 * len(BUFFERS)), layout="constrained")
+    axes = figure.subplots(len(BUFFERS), 1)
     goodput = results["flow_goodput"].mean("seed")
     for index, (ax, buffer) in enumerate(zip(axes, BUFFERS, strict=True)):
         here = goodput.isel({"path.buffer": index}).transpose("flows.0.cc", "flows.1.cc", "flow")
         first = (here.isel(flow=0) / here.sum("flow")).values
         share = (first + 1 - first.T) / 2
-        image = cells(ax, share, 0, 1)
+        image = cells(ax, share, 0, 1, DIVERGING)
         for (row, column), number in np.ndenumerate(share):
             ax.text(
-                column, row, f"{100 * number:.0f}", ha="center", va="center", fontsize=6,
-                color="black" if number > 0.5 else "white",
+                column, row, f"{100 * number:.0f}", ha="center", va="center", fontsize=9,
+                color="black" if 0.15 < number < 0.85 else "white",
             )  # fmt: skip
         ax.set_xticks(range(len(NAMES)), NAMES, rotation=90)
         ax.set_yticks(range(len(NAMES)), NAMES)
         ax.set_title(f"buffer of {buffer.removesuffix('bdp')} BDP")
         ax.set_xlabel("beside")
-    axes[0].set_ylabel("share of, %")
+        ax.set_ylabel("share of, %")
     figure.colorbar(image, ax=axes, label="share of the goodput of both", shrink=0.8)
     return figure
 
