@@ -2,7 +2,8 @@
 """Measure kcptun and GOST's relay+kcp: what they carry, and the bytes of each of their layers.
 
 As root, on Linux, with g++ and util-linux, given a folder with ``kcptun-client``, ``kcptun-server``
-and ``gost``, built from their source::
+and ``gost``, built from their source, and Debian 12's kcptun as ``kcptun-2021-client`` and
+``kcptun-2021-server``::
 
     python tests/reference/kcp.py FOLDER [--part rates] [--part wire] [--seed N]...
 
@@ -48,7 +49,7 @@ class Setup:
     """A program and how it is run; ``client`` and ``server`` are its options."""
 
     name: str
-    program: str  # kcptun or gost
+    program: str  # kcptun, kcptun-2021 or gost
     upload: bool = True
     options: str = ""  # of both ends
     flows: int = 1
@@ -66,9 +67,9 @@ class Setup:
             return [f"{folder}/gost", *relay]
         if is_client:
             ends = ["-l", f"127.0.0.1:{CLIENT_PORT}", "-r", f"{server}:{TUNNEL_PORT}"]
-            return [f"{folder}/kcptun-client", *ends, *options]
+            return [f"{folder}/{self.program}-client", *ends, *options]
         ends = ["-l", f":{TUNNEL_PORT}", "-t", f"127.0.0.1:{TARGET_PORT}"]
-        return [f"{folder}/kcptun-server", *ends, *options]
+        return [f"{folder}/{self.program}-server", *ends, *options]
 
 
 FAST2 = "--mode fast2 --sndwnd 1024 --rcvwnd 1024"
@@ -85,6 +86,8 @@ SETUPS = (
         "gost",
         options=GOST_DEFAULTS,
     ),
+    Setup("kcptun 2021, up", "kcptun-2021"),
+    Setup("kcptun 2021, down", "kcptun-2021", upload=False),
 )
 
 
@@ -111,9 +114,11 @@ COMMANDS = {81: "push", 82: "ack", 83: "ask", 84: "tell"}
 CHUNKS = {0x00: "compressed", 0x01: "plain", 0xFF: "identifier"}
 FRAME = struct.Struct("<BBHI")  # version, command, length, stream
 FRAMES = ("open", "close", "data", "keepalive", "credit")
+SO_RCVBUFFORCE = 33  # <asm-generic/socket.h>
 UPLOAD, REPLY = 400_000, 50_000  # bytes
 WIRES = {
     "kcptun": Setup("kcptun", "kcptun", options="--crypt none"),
+    "kcptun 2021": Setup("kcptun 2021", "kcptun-2021", options="--crypt none"),
     "gost": Setup("gost", "gost", options="kcp.crypt=none"),
     "gost fast 1024": Setup("gost", "gost", options=f"kcp.crypt=none {GOST_DEFAULTS}"),
 }
@@ -128,6 +133,9 @@ class Wire:
         self._near.bind(("127.0.0.1", TUNNEL_PORT + 1))
         self._far = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self._far.connect(("127.0.0.1", TUNNEL_PORT))
+        # Room for a window of 1024 datagrams: parity repairs what is lost, and it is missing here.
+        for it in (self._near, self._far):
+            it.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, 8 << 20)
         threading.Thread(target=self._carry_up, daemon=True).start()
 
     def _carry_up(self) -> None:

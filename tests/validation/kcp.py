@@ -22,6 +22,7 @@ _FAST2 = {"name": "kcptun", "mode": "fast2", "kcp": _WINDOWS}
 SETUPS: dict[str, tuple[str, dict[str, Any]]] = {
     "kcptun, up": ("up", {"name": "kcptun"}),
     "kcptun, down": ("down", {"name": "kcptun"}),
+    "kcptun 2021, up": ("up", {"name": "kcptun-2021"}),
     "kcptun fast2 1024": ("up", _FAST2),
     "kcptun fast2 1024, no FEC": ("up", {**_FAST2, "fec": "none"}),
     "gost relay+kcp": ("up", {"name": "gost-kcp-unset"}),
