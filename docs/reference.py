@@ -245,9 +245,9 @@ def _tunnels() -> str:
         "carry packets. TCP_NODELAY is of the connection across the path; without it, Nagle's rule "
         "holds small writes back. Programs whose defaults have changed have an entry for each: "
         "`openvpn-2.6-tcp` and `openvpn-tcp`, `kcptun-2017`, `kcptun-2021` and `kcptun`, "
-        "`gost-kcp-unset` and `gost-kcp`. OpenSSH has the same window and the same TCP_NODELAY until August 2026 "
-        "(`channels.h`, `packet.c`); since 2.7, OpenVPN over UDP has packet IDs of 8 bytes, 4 more "
-        "than `openvpn-udp`.\n\n"
+        "`gost-kcp-unset` and `gost-kcp`. OpenSSH has the same window and the same TCP_NODELAY "
+        "until August 2026 (`channels.h`, `packet.c`); since 2.7, OpenVPN over UDP has packet IDs "
+        "of 8 bytes, 4 more than `openvpn-udp`.\n\n"
     )
     return text + _speed_defaults()
 
