@@ -17,15 +17,13 @@ from functools import cache
 
 from tunnelcc.config import Experiment
 from tunnelcc.metrics import mean
-from validation.check import Case, Check, Kind
+from validation import programs
+from validation.check import Case, Check
 from validation.compare import MeanNear
-from validation.linux import lateness
 from validation.measure import Measurement
 from validation.reference import CallCell, call_cells
 
 RATE = 20  # Mbit/s
-# The tunnel is up before the applications begin, s; their times count from then.
-LEAD = 3
 _DURATION, _WARMUP = 27, 7  # s
 _CALL, _PING, _FLOWS, _APART = 1.0, 1.05, 2.0, 0.1  # s, starts
 _SEEDS = 6
@@ -100,23 +98,23 @@ def _check(cell: CallCell, quantity: _Quantity) -> Iterator[Check]:
     values = [quantity.scale * run[quantity.column] for run in cell.runs]
     if mean(values) < quantity.least or (quantity.beside and not cell.flows):
         return
-    comparison = MeanNear(mean(values), quantity.relative, 0.0, quantity.unit, 2)
-    repeats = max(values) - min(values) <= comparison.margin
 
     def measure(runs: Sequence[Sequence[Measurement]]) -> list[float]:
         return [quantity.simulated(run) for run in runs[0]]
 
-    what = quantity.metric if repeats else f"{quantity.metric}, where the program varies"
-    yield Check(
-        name=f"programs/{quantity.key}/{place(cell)}",
-        metric=f"calls: {what}",
-        source=f"{'no tunnel' if cell.tunnel == 'none' else cell.tunnel}, {len(values)} runs",
-        condition=condition(cell),
-        cases=(case(cell),),
-        measure=measure,
-        comparison=comparison,
-        kind=Kind.CELL if repeats and not quantity.is_told else Kind.TOLD,
-        slow=cell.loss > 0 or cell.flows > 1,
+    yield programs.against_runs(
+        Check(
+            name=f"programs/{quantity.key}/{place(cell)}",
+            metric=f"calls: {quantity.metric}",
+            source=programs.source(cell),
+            condition=condition(cell),
+            cases=(case(cell),),
+            measure=measure,
+            comparison=MeanNear(mean(values), quantity.relative, 0.0, quantity.unit, 2),
+            slow=cell.loss > 0 or cell.flows > 1,
+        ),
+        values,
+        decides=not quantity.is_told,
     )
 
 
@@ -147,39 +145,25 @@ def experiment(cell: CallCell) -> Experiment:
     """Return the experiment that does what was measured."""
 
     def at(seconds: float) -> str:
-        return f"{LEAD + seconds:g}s"
+        return f"{programs.LEAD + seconds:g}s"
 
-    flow: dict[str, object] = {"cc": cell.cc, "write_size": "128KiB"}
-    flows: list[dict[str, object]] = [
+    datagrams: list[dict[str, object]] = [
         {"transport": "udp", "rate": "2Mbps", "write_size": 1200, "start": at(0)},
         {"transport": "udp", "rate": "36.8kbps", "write_size": 92, "start": at(_CALL)},
     ]
-    for index in range(cell.flows):
-        flows.append({**flow, "start": at(_FLOWS + index * _APART)})
-    described: dict[str, object] = {
-        "path": {
-            "rate": f"{RATE}Mbps",
-            "rtt": f"{cell.rtt:g}ms",
-            "loss": f"{100 * cell.loss:g}%",
-            "buffer": f"{cell.buffer}p",
-            **lateness(_late()),
-        },
-        "flows": flows,
-        "pings": {"interval": "100ms", "start": at(_PING)},
-        "tcp": {"nodelay": True},
-        "hosts": {"tcp_rmem": "6MiB", "tcp_wmem": "4MiB"},
-        "duration": at(_DURATION),
-        "warmup": at(_WARMUP),
-        "start_jitter": "1ms",
-    }
-    if cell.tunnel != "none":
-        # a program's connection has the namespace's algorithm
-        has_carrier = cell.tunnel not in ("wireguard", "openvpn-udp", "gost-quic")
-        described["tunnel"] = {
-            "name": cell.tunnel, **({"cc": cell.cc} if has_carrier else {})
-        }  # fmt: skip
-    parsed: Experiment = Experiment.parse(described)
-    return parsed
+    # a program's connection has the namespace's algorithm
+    has_carrier = cell.tunnel not in ("wireguard", "openvpn-udp", "gost-quic")
+    return programs.set_up(
+        cell,
+        RATE,
+        _late(),
+        cell.cc if has_carrier else None,
+        flows=[*datagrams, *programs.bulk_flows(cell, _FLOWS, _APART)],
+        pings={"interval": "100ms", "start": at(_PING)},
+        duration=at(_DURATION),
+        warmup=at(_WARMUP),
+        start_jitter="1ms",
+    )
 
 
 @cache

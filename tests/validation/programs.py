@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 from tunnelcc.config import Experiment
@@ -24,6 +24,7 @@ from validation.linux import lateness
 from validation.measure import Connection, FlowMeasurement, Measurement
 from validation.reference import (
     DATA,
+    CallCell,
     ProgramCell,
     ProgramRun,
     program_cells,
@@ -184,25 +185,39 @@ def _check(cell: ProgramCell, quantity: _Quantity) -> Iterator[Check]:
     values = [value for run in cell.runs if (value := quantity.measured(run)) is not None]
     if not values or mean(values) < quantity.least:
         return
-    target = mean(values)
-    comparison = quantity.near(target)
-    repeats = max(values) - min(values) <= comparison.margin
-    what = quantity.metric if repeats else f"{quantity.metric}, where the program varies"
 
     def measure(runs: Sequence[Sequence[Measurement]]) -> list[float]:
         return [quantity.simulated(cell, run) for run in runs[0]]
 
-    yield Check(
-        name=f"programs/{quantity.key}/{place(cell)}",
-        metric=f"tunnels: {what}",
-        source=f"{'no tunnel' if cell.tunnel == 'none' else cell.tunnel}, {len(values)} runs",
-        condition=condition(cell),
-        cases=(case(cell),),
-        measure=measure,
-        comparison=comparison,
-        kind=Kind.CELL if repeats else Kind.TOLD,
-        slow=cell.loss > 0 or cell.flows > 1 or cell.beside,
+    yield against_runs(
+        Check(
+            name=f"programs/{quantity.key}/{place(cell)}",
+            metric=f"tunnels: {quantity.metric}",
+            source=source(cell),
+            condition=condition(cell),
+            cases=(case(cell),),
+            measure=measure,
+            comparison=quantity.near(mean(values)),
+            slow=cell.loss > 0 or cell.flows > 1 or cell.beside,
+        ),
+        values,
     )
+
+
+def against_runs(check: Check, values: Sequence[float], decides: bool = True) -> Check:
+    """Return a cell's check against the runs of a program, which had ``values``.
+
+    It decides unless they lie further apart than its tolerance, which the metric then says.
+    """
+    assert isinstance(check.comparison, MeanNear)
+    repeats = max(values) - min(values) <= check.comparison.margin
+    metric = check.metric if repeats else f"{check.metric}, where the program varies"
+    return replace(check, metric=metric, kind=Kind.CELL if repeats and decides else Kind.TOLD)
+
+
+def source(cell: ProgramCell | CallCell) -> str:
+    """Return in words what was measured, and how often."""
+    return f"{'no tunnel' if cell.tunnel == 'none' else cell.tunnel}, {len(cell.runs)} runs"
 
 
 def place(cell: ProgramCell) -> str:
@@ -231,32 +246,54 @@ def case(cell: ProgramCell) -> Case:
 
 def experiment(cell: ProgramCell) -> Experiment:
     """Return the experiment that does what was measured."""
-    flow = {"cc": cell.cc, "write_size": "128KiB"}
-    flows: list[dict[str, object]] = [
-        {**flow, "start": f"{LEAD + index * _APART:g}s"} for index in range(cell.flows)
-    ]
+    flows = bulk_flows(cell, 0, _APART)
     if cell.beside:
         last = f"{LEAD + cell.flows * _APART:g}s"
-        flows.append({**flow, "start": last, "tunnel": "none"})
+        flows += [{**bulk_flows(cell, 0, 0)[0], "start": last, "tunnel": "none"}]
     start = f"{LEAD + _MESSAGES_START[round(cell.rtt)]:g}s"
-    flows.append({"cc": cell.cc, "start": start, **_MESSAGES})
+    flows += [{"cc": cell.cc, "start": start, **_MESSAGES}]
+    return set_up(
+        cell,
+        RATE,
+        _late(),
+        None if cell.cc == cell.carrier_cc else cell.carrier_cc,
+        flows=flows,
+        duration=f"{LEAD + _DURATION}s",
+        warmup=f"{LEAD + _WARMUP}s",
+        start_jitter=_START_JITTER,
+    )
+
+
+def bulk_flows(cell: ProgramCell | CallCell, start: float, apart: float) -> list[dict[str, object]]:
+    """Return the cell's flows that send as much as they can; when the first begins, s."""
+    return [
+        {"cc": cell.cc, "write_size": "128KiB", "start": f"{LEAD + start + index * apart:g}s"}
+        for index in range(cell.flows)
+    ]
+
+
+def set_up(
+    cell: ProgramCell | CallCell, rate: float, late: float, carrier_cc: str | None, **keys: object
+) -> Experiment:
+    """Return an experiment across the emulated link, with the sockets that applications had.
+
+    ``rate``: Mbit/s; ``late``: 99th percentile of the link's lateness, ms; ``carrier_cc``: the
+    algorithm of the tunnel's connection, if it is not that of the flows.
+    """
     described: dict[str, object] = {
         "path": {
-            "rate": f"{RATE}Mbps",
+            "rate": f"{rate}Mbps",
             "rtt": f"{cell.rtt:g}ms",
             "loss": f"{100 * cell.loss:g}%",
             "buffer": f"{cell.buffer}p",
-            **lateness(_late()),
+            **lateness(late),
         },
-        "flows": flows,
         "tcp": {"nodelay": True},
         "hosts": _SOCKETS,
-        "duration": f"{LEAD + _DURATION}s",
-        "warmup": f"{LEAD + _WARMUP}s",
-        "start_jitter": _START_JITTER,
+        **keys,
     }
     if cell.tunnel != "none":
-        carrier = {} if cell.cc == cell.carrier_cc else {"cc": cell.carrier_cc}
+        carrier = {"cc": carrier_cc} if carrier_cc else {}
         described["tunnel"] = {"name": cell.tunnel, **carrier}
     parsed: Experiment = Experiment.parse(described)
     return parsed
