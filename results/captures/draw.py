@@ -118,7 +118,7 @@ def tcp_over_tcp(_: None) -> Figure:
     ):
         data = it.data(port)
         _dots(axes, it, data, BLUE, "sent")
-        _dots(axes, it, it.again(data), ORANGE, "sent again", size=5)
+        _dots(axes, it, it.again(data), BLACK, "sent again", size=5)
         acks = it.source == port
         axes.step(it.time[acks], it.ack[acks] / 1e3, where="post", color=GREY, label="acknowledged")
         _name(axes, title, unit="MB")

@@ -39,6 +39,9 @@ _SECOND = "#CC79A7"  # the second of two flows with one congestion control
 _LOGARITHMIC = 8
 # A value of an axis with its unit, which are written apart.
 _UNIT = re.compile(r"^([\d.]+)([A-Za-z%]+)$")
+_UNITS_WRITTEN = {
+    "kbps": "kbit/s", "Mbps": "Mbit/s", "Gbps": "Gbit/s", "bdp": "BDP",
+}  # fmt: skip
 # Labels of ticks are not nearer to each other than this part of the axis.
 _APART = 0.055
 # Longer labels of vertical axes than this have several lines.
@@ -117,7 +120,7 @@ def _over_time(axes: Axes, reproduction: Reproduction) -> None:
             style = algorithm_style(name)
             colour = _SECOND if name in flows[:index] else style["color"]
             label = name if len(flows) == 1 else f"{name}, flow {index + 1}"
-            others = [value for axis, value in point.axes.items() if axis != "cc"]
+            others = [_spaced(value) for axis, value in point.axes.items() if axis != "cc"]
             axes.fill_between(time, low, high, color=colour, alpha=0.25, linewidth=0)
             label = ", ".join((label, *others))
             axes.plot(time, mean, color=colour, linestyle=line, label=f"{label}, simulated")
@@ -247,7 +250,8 @@ def _plot_proportions(axes: Axes, simulated: Simulated, scale: float) -> None:
 
 
 def _spaced(value: str) -> str:
-    return _UNIT.sub(r"\1 \2", value)
+    """Return a value of an axis with its unit as figures write it, or any other text as it is."""
+    return _UNIT.sub(lambda it: f"{it[1]} {_UNITS_WRITTEN.get(it[2], it[2])}", value)
 
 
 def _legible(axes: Axes, places: Sequence[float], texts: Sequence[str]) -> list[str]:
@@ -296,7 +300,7 @@ def _plot_curve(
 
 def _places(point: Point, figure: Figure) -> list[str]:
     """Return the values of the axes that tell curves apart, except the algorithms."""
-    return [core.congestion_label(point.axes[axis]) for axis in _others(figure)]
+    return [_spaced(core.congestion_label(point.axes[axis])) for axis in _others(figure)]
 
 
 def _others(figure: Figure) -> list[str]:
@@ -446,7 +450,7 @@ def _bars(reproduction: Reproduction) -> Drawing:
         for axes, value in zip(row, panels, strict=False):
             inside = _select(cells, panel, value)
             _plot_panel(axes, inside, series, across)
-            axes.set_title(value)
+            axes.set_title(_spaced(value))
         key = simulated.figure.axes[across].key or across
         for axes in row[len(panels) - columns : len(panels)]:
             axes.set_xlabel(scales.name_of_key(key, across, first=1))
@@ -478,7 +482,7 @@ def _plot_panel(axes: Axes, cells: Sequence[Cell], series: str, across: str) -> 
         x = [place + shift for place, value in enumerate(positions) if value in members]
         row = [members[value] for value in positions if value in members]
         if series == "cc" or len(names) > 1:
-            style, prefix = algorithm_style(name), f"{name}, "
+            style, prefix = algorithm_style(name), f"{_spaced(name)}, "
         else:
             style, prefix = category_style(2), ""  # the panel's title says what they are of
         _plot_numbers(axes, x, row, style["color"], prefix)
@@ -531,7 +535,7 @@ def _plot_numbers(
 
 def _tick(cells: Sequence[Cell], across: str, value: str, gap: str) -> str:
     calibrated = any(cell.is_calibrated for cell in _select(cells, across, value))
-    return f"{value}{gap}(calibrated)" if calibrated else value
+    return f"{_spaced(value)}{gap}(calibrated)" if calibrated else _spaced(value)
 
 
 def _points(axes: Axes, x: Sequence[float], row: Sequence[Cell], style: Any, label: str) -> None:
