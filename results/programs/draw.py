@@ -33,18 +33,19 @@ from validation.compare import MeanNear
 from validation.reference import program_cells
 
 HERE = Path(__file__).parent
-#: Tunnel → colour and marker: circles carry datagrams, squares packets over TCP, triangles relay.
+#: Tunnel → colour and marker. Round ones carry datagrams, angular ones packets over TCP, triangles and
+#: the thin diamond relay.
 TUNNELS = {
     "none": ("#000000", "*"),
     "wireguard": ("#56B4E9", "o"),
-    "openvpn-udp": ("#0072B2", "o"),
-    "tinc": ("#332288", "o"),
+    "openvpn-udp": ("#0072B2", "p"),
+    "tinc": ("#332288", "8"),
     "openvpn-2.6-tcp": ("#D55E00", "s"),
-    "vtun": ("#E69F00", "s"),
+    "vtun": ("#E69F00", "X"),
     "ssh-forward": ("#CC79A7", "^"),
-    "gost-relay-ws": ("#44AA99", "^"),
+    "gost-relay-ws": ("#44AA99", "<"),
     "gost-relay-wss": ("#009E73", "v"),
-    "gost-relay-mwss": ("#117733", "D"),
+    "gost-relay-mwss": ("#117733", "d"),
 }
 #: Title → keys of quantities, and the unit.
 PANELS = {
@@ -63,18 +64,18 @@ _MOST_TICKS = 8
 
 def measured(report: suite.Report) -> Figure:
     """Return the figure of a report that has the group."""
-    figure = Figure(figsize=(9.6, 6.6))
-    for axes, (title, (keys, unit)) in zip(figure.subplots(2, 3).flat, PANELS.items(), strict=True):
+    figure = Figure(figsize=(7.1, 9.2))
+    for axes, (title, (keys, unit)) in zip(figure.subplots(3, 2).flat, PANELS.items(), strict=True):
         chosen = [it for it in report.outcomes if it.check.name.split("/")[1] in keys]
         _panel(axes, chosen, unit)
-        axes.set_title(title, fontsize=9)
+        axes.set_title(title)
     names = {it.check.name.split("/")[2] for it in report.outcomes}
     handles = [
         Line2D([], [], color=colour, marker=marker, linestyle="", label=_label(name))
         for name, (colour, marker) in TUNNELS.items()
         if name in names
     ]
-    figure.legend(handles=handles, loc="outside lower center", ncols=5, fontsize=8)
+    figure.legend(handles=handles, loc="outside lower center", ncols=4)
     return figure
 
 
@@ -150,7 +151,7 @@ def trace() -> Figure:
     }
     with (HERE / "trace.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
-    figure = Figure(figsize=(9.6, 5.2))
+    figure = Figure(figsize=(7.1, 5.2))
     for axes, ((column, title), values) in zip(
         figure.subplots(2, 2, sharex=True).flat, panels.items(), strict=True
     ):
@@ -159,13 +160,13 @@ def trace() -> Figure:
             times, measured = ([float(row[it]) for row in chosen] for it in ("time_s", column))
             label = "OpenVPN on Linux, three runs" if run == "1" else None
             axes.plot(times, measured, color="#0072B2", linewidth=0.9, alpha=0.7, label=label)
-        axes.plot(time, values, color="#D55E00", linewidth=1.4, label="simulated")
-        axes.set_title(title, fontsize=9)
+        axes.plot(time, values, color="#000000", linewidth=1.5, label="simulated")
+        axes.set_title(title)
         axes.set(xlim=(0, 20), ylim=(0, None))
     for axes in figure.axes[2:]:
         axes.set_xlabel("time (s)")
     handles, labels = figure.axes[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=2, fontsize=8)
+    figure.legend(handles, labels, loc="outside lower center", ncols=2)
     return figure
 
 
