@@ -78,6 +78,7 @@ enum class RandomComponent : uint32_t
     APP_THREADS = 13,
     CARRIER_THREADS = 14,
     DATAGRAM_TIMES = 15,
+    UPLINK_PROBES = 16,
 };
 
 /// Number of the random stream of a component and a flow. Each has its own, so the draws of one

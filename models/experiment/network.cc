@@ -34,7 +34,7 @@ Network::HostsOf(uint32_t route)
 }
 
 Channel
-Network::ChannelFrom(uint32_t route, End sender, int64_t extraDelay)
+Network::ChannelFrom(uint32_t route, End sender, int64_t extraDelay, const Channel* onward)
 {
     const std::vector<RouteStepSpec>& steps = m_spec.routes.at(route).sent[sender];
     MtuSource* source = nullptr;
@@ -47,20 +47,20 @@ Network::ChannelFrom(uint32_t route, End sender, int64_t extraDelay)
     Channel channel(DirectionOf(steps.back()), SpecOf(steps.back()).delay + extraDelay, hosts);
     channel = Gated(steps, steps.size() - 1, Captured(steps.back(), channel), source, hosts.source);
     // From the receiver to the sender, as each router knows the next one.
+    RouteHop* next = onward ? &m_hops.emplace_back(*onward, nullptr) : nullptr;
     for (size_t left = steps.size() - 1; left > 0; --left)
     {
-        RouteHop* next = left + 1 < steps.size() ? &m_hops.back() : nullptr;
-        RouteHop& hop = m_hops.emplace_back(channel, next);
+        next = &m_hops.emplace_back(channel, next);
         const RouteStepSpec& step = steps[left - 1];
         channel = Gated(steps,
                         left - 1,
                         Captured(step, Channel(DirectionOf(step), SpecOf(step).delay, hosts)),
                         source,
                         hosts.source);
-        if (left == 1)
-        {
-            channel = Channel(m_entries.emplace_back(channel, hop));
-        }
+    }
+    if (next)
+    {
+        channel = Channel(m_entries.emplace_back(channel, *next));
     }
     if (source)
     {

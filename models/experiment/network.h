@@ -88,8 +88,12 @@ class Network
      * \param route its number
      * \param sender the end that sends
      * \param extraDelay behind the last link, ns
+     * \param onward where a router behind that link sends them; null: the receiver is there
      */
-    Channel ChannelFrom(uint32_t route, End sender, int64_t extraDelay);
+    Channel ChannelFrom(uint32_t route,
+                        End sender,
+                        int64_t extraDelay,
+                        const Channel* onward = nullptr);
 
     /// The first link with an MTU or a firewall of its own that one end of a route sends across;
     /// null: there is none.

@@ -21,18 +21,28 @@ constexpr double NS = 1e-9; // s
 /// Simulated time between looks at the wall clock.
 constexpr int64_t PROGRESS_INTERVAL = 100 * MS;
 
-/// Whether a flow goes through a tunnel, or its carriers do.
-bool
-IsIn(const ExperimentSpec& spec, const FlowSpec& flow, uint32_t tunnel)
+/// The end of a tunnel that takes what one end of a flow sends, if that goes through it, or its
+/// carriers do.
+std::optional<End>
+EndIn(const ExperimentSpec& spec, const FlowSpec& flow, End sender, uint32_t tunnel)
 {
-    if (!flow.tunnel || flow.tunnel == tunnel)
+    if (!flow.tunnel)
     {
-        return flow.tunnel.has_value();
+        return std::nullopt;
+    }
+    const End near = flow.access.Near(sender);
+    if (flow.tunnel == tunnel)
+    {
+        return near;
+    }
+    if (const FlowSpec* under = UnderOf(spec.tunnels[*flow.tunnel]))
+    {
+        return EndIn(spec, *under, near, tunnel);
     }
     const auto* relay = std::get_if<RelaySpec>(&spec.tunnels[*flow.tunnel]);
-    return relay && std::any_of(relay->hops.begin(), relay->hops.end(), [=](const auto& hop) {
-               return hop.under == tunnel;
-           });
+    auto isBelow = [=](const HopSpec& hop) { return hop.under == tunnel; };
+    const bool isUnder = relay && std::any_of(relay->hops.begin(), relay->hops.end(), isBelow);
+    return isUnder ? std::optional(near) : std::nullopt;
 }
 
 template <class Result>
@@ -173,14 +183,16 @@ Recorder::AddTunnels()
     for (uint32_t number = 0; number < tunnels.size(); ++number)
     {
         PacketTunnel* tunnel = World::PacketTunnelOf(tunnels[number]);
-        auto first = std::find_if(m_spec.flows.begin(), m_spec.flows.end(), [&](const auto& flow) {
-            return IsIn(m_spec, flow, number);
-        });
-        if (tunnel && first != m_spec.flows.end())
+        std::optional<End> sender;
+        for (auto flow = m_spec.flows.begin(); flow != m_spec.flows.end() && !sender; ++flow)
+        {
+            sender = EndIn(m_spec, *flow, flow->sender, number);
+        }
+        if (tunnel && sender)
         {
             TunnelResult& result = m_result.tunnels[number];
-            m_tunnels.emplace_back(*tunnel, first->sender, result.forward.emplace());
-            m_tunnels.emplace_back(*tunnel, Other(first->sender), result.reverse.emplace());
+            m_tunnels.emplace_back(*tunnel, *sender, result.forward.emplace());
+            m_tunnels.emplace_back(*tunnel, Other(*sender), result.reverse.emplace());
         }
     }
 }

@@ -7,6 +7,7 @@
  * How a world builds tunnels that carry packets: connections from end to end, whose packets enter
  * and leave through the tunnel's devices.
  */
+#include "event/random-stream.h"
 #include "world.h"
 
 #include <algorithm>
@@ -37,9 +38,20 @@ RoutesOf(const RelaySpec& tunnel)
     return routes;
 }
 
-template <class PacketTunnelSpec>
 std::vector<uint32_t>
-RoutesOf(const PacketTunnelSpec& tunnel)
+RoutesOf(const DatagramTunnelSpec& tunnel)
+{
+    std::vector<uint32_t> routes{tunnel.route};
+    if (tunnel.uplinks)
+    {
+        const std::vector<uint32_t>& others = tunnel.uplinks->routes;
+        routes.insert(routes.end(), others.begin(), others.end());
+    }
+    return routes;
+}
+
+std::vector<uint32_t>
+RoutesOf(const StreamTunnelSpec& tunnel)
 {
     return {tunnel.route};
 }
@@ -77,10 +89,47 @@ IsAlone(const ExperimentSpec& spec, uint32_t tunnel, End sender, const RouteStep
         }
     }
     return std::none_of(spec.flows.begin(), spec.flows.end(), [&](const FlowSpec& flow) {
-        const RouteSpec& route = spec.routes[flow.route];
-        return !flow.tunnel && (Crosses(route, flow.sender, step) ||
-                                (IsAnswered(flow) && Crosses(route, Other(flow.sender), step)));
+        auto isOn = [&](const std::optional<uint32_t>& number) {
+            return number &&
+                   (Crosses(spec.routes[*number], flow.sender, step) ||
+                    (IsAnswered(flow) && Crosses(spec.routes[*number], Other(flow.sender), step)));
+        };
+        return isOn(flow.tunnel ? std::nullopt : std::optional(flow.route)) ||
+               isOn(flow.access.routes.client) || isOn(flow.access.routes.server);
     });
+}
+
+/// The flow's extra delays inside its tunnel, by the tunnel's end that sends, ns. They are behind
+/// the last link: behind a gateway, if there is one.
+PerEnd<int64_t>
+DelaysInTunnel(const FlowSpec& flow)
+{
+    return MakePerEnd(End::CLIENT, [&](End near) {
+        const End sender = flow.access.Near(near); // turned twice is not turned
+        return flow.access.routes[Other(sender)] ? int64_t{0} : flow.extraDelay[sender];
+    });
+}
+
+/// The first flow through a tunnel, or the tunnel whose packets are one.
+const FlowSpec&
+FirstThrough(const ExperimentSpec& spec, uint32_t number)
+{
+    for (const FlowSpec& flow : spec.flows)
+    {
+        if (flow.tunnel == number)
+        {
+            return flow;
+        }
+    }
+    for (const TunnelSpec& tunnel : spec.tunnels)
+    {
+        const FlowSpec* under = UnderOf(tunnel);
+        if (under && under->tunnel == number)
+        {
+            return *under;
+        }
+    }
+    return spec.flows.front(); // not reached: a specification without either is refused
 }
 
 /// Whether every thread on a host's machine has a core to itself, and pays nothing for finding it.
@@ -139,6 +188,10 @@ World::LookaheadOf(const DatagramTunnelSpec& tunnel, uint32_t number, End sender
         {
             continue;
         }
+        if (!flow.access.IsNone())
+        {
+            return std::nullopt; // the far gateway's link is not alone
+        }
         if (extraDelay.value_or(flow.extraDelay[sender]) != flow.extraDelay[sender])
         {
             return std::nullopt; // packets come out of order
@@ -148,7 +201,8 @@ World::LookaheadOf(const DatagramTunnelSpec& tunnel, uint32_t number, End sender
     bool waits = tunnel.fec && (tunnel.fec->timeout > 0 || tunnel.fec->blob);
     bool isPrompt = !waits && HasCores(m_spec, route.hosts.client) &&
                     HasCores(m_spec, route.hosts.server) && !tunnel.end.sharesThread;
-    if (!link || !link->IsClocked() || !isPrompt || m_network.MtuOn(tunnel.route, sender) ||
+    if (tunnel.under || tunnel.uplinks || !link || !link->IsClocked() || !isPrompt ||
+        m_network.MtuOn(tunnel.route, sender) ||
         !IsAlone(m_spec, number, sender, route.sent[sender].front()))
     {
         return std::nullopt;
@@ -166,12 +220,34 @@ World::MakeTunnel(const DatagramTunnelSpec& spec, uint32_t number)
             number,
             lookaheads,
             std::make_unique<DatagramTunnel>(spec, hosts.client.cpu, hosts.server.cpu, lookaheads),
+            {},
             {}};
 }
 
 Channel
-World::PathChannel(DatagramParts& tunnel, End sender, int64_t extraDelay)
+World::PathChannel(DatagramParts& tunnel, End sender, int64_t extraDelay, uint32_t uplink)
 {
+    const std::optional<UplinksSpec>& uplinks = tunnel.spec.uplinks;
+    if (uplinks && uplinks->use == UplinkUse::FLOWS && uplink > 0)
+    {
+        return m_network.ChannelFrom(uplinks->routes[uplink - 1], sender, extraDelay);
+    }
+    if (uplinks && uplinks->use != UplinkUse::FLOWS)
+    {
+        if (!tunnel.below)
+        {
+            tunnel.below = UplinkChannels(tunnel);
+        }
+        return (*tunnel.below)[sender];
+    }
+    if (tunnel.spec.under)
+    {
+        if (!tunnel.below)
+        {
+            tunnel.below = PacketsThrough(*tunnel.spec.under);
+        }
+        return (*tunnel.below)[sender];
+    }
     if (!tunnel.lookaheads[sender])
     {
         return m_network.ChannelFrom(tunnel.spec.route, sender, extraDelay);
@@ -182,35 +258,91 @@ World::PathChannel(DatagramParts& tunnel, End sender, int64_t extraDelay)
 }
 
 Channel
-World::TunnelChannel(DatagramParts& tunnel, End sender, int64_t extraDelay)
+World::TunnelChannel(DatagramParts& tunnel, End sender, int64_t extraDelay, uint32_t uplink)
 {
-    Channel channel = PathChannel(tunnel, sender, extraDelay);
+    Channel channel = PathChannel(tunnel, sender, extraDelay, uplink);
     if (m_capture)
     {
+        const std::optional<FlowSpec>& under = tunnel.spec.under;
         const WireEnds ends{m_spec.routes[tunnel.spec.route].hosts,
-                            CaptureInterface::LINK,
-                            tunnel.number,
+                            under ? InterfaceOf(*under) : CaptureInterface::LINK,
+                            under ? *under->tunnel : 0,
                             m_capture->Spec().tunnels.at(tunnel.number).port};
         m_capture->AllowLateness(tunnel.lookaheads[sender].value_or(0));
-        channel = m_capture->AddTunnel(tunnel.spec, ends, sender, channel);
+        channel = m_capture->AddTunnel(tunnel.spec, tunnel.number, ends, sender, channel);
     }
     return channel;
+}
+
+/// What the ends of a tunnel over several routes send into.
+PerEnd<Channel>
+World::UplinkChannels(const DatagramParts& tunnel)
+{
+    const UplinksSpec& spec = *tunnel.spec.uplinks;
+    PerEnd<std::vector<Uplinks::Ways>> ways;
+    for (uint32_t route : RoutesOf(tunnel.spec))
+    {
+        const PerEnd<Channel> channels =
+            MakePerEnd(End::CLIENT, [&](End end) { return m_network.ChannelFrom(route, end, 0); });
+        const PerEnd<Channel> probes =
+            m_capture ? m_capture->AddUdp({m_spec.routes[route].hosts}, 0, channels) : channels;
+        for (End end : ENDS)
+        {
+            ways[end].push_back({channels[end], probes[end]});
+        }
+    }
+    PerEnd<Uplinks*> made{};
+    for (End end : ENDS)
+    {
+        RandomStream draws = MakeRandomStream(m_spec.seed,
+                                              RandomComponent::UPLINK_PROBES,
+                                              2 * tunnel.number + (end == End::SERVER));
+        const auto phase =
+            static_cast<int64_t>(draws.RandU01() * static_cast<double>(spec.interval));
+        made[end] = &m_uplinks.emplace_back(spec, ways[end], phase);
+    }
+    Uplinks::Join(*made.client, *made.server);
+    return {Channel(*made.client), Channel(*made.server)};
 }
 
 const PerEnd<Channel>&
 World::TunnelChannels(DatagramParts& tunnel, const FlowSpec& flow)
 {
     // The path sees one sender in each direction, the tunnel, whatever it carries.
-    std::pair delays(flow.extraDelay.client, flow.extraDelay.server);
-    auto channels = tunnel.channels.find(delays);
+    const PerEnd<int64_t> extra = DelaysInTunnel(flow);
+    uint32_t uplink = 0;
+    if (const auto& uplinks = tunnel.spec.uplinks; uplinks && uplinks->use == UplinkUse::FLOWS)
+    {
+        uplink = tunnel.connections++ % (static_cast<uint32_t>(uplinks->routes.size()) + 1);
+    }
+    const ChannelKey key(extra.client, extra.server, uplink);
+    auto channels = tunnel.channels.find(key);
     if (channels == tunnel.channels.end())
     {
-        auto makeChannel = [&](End sender) {
-            return TunnelChannel(tunnel, sender, flow.extraDelay[sender]);
+        auto makeChannel = [&](End near) {
+            return TunnelChannel(tunnel, near, extra[near], uplink);
         };
-        channels = tunnel.channels.emplace(delays, MakePerEnd(flow.sender, makeChannel)).first;
+        const End first = flow.access.Near(flow.sender);
+        channels = tunnel.channels.emplace(key, MakePerEnd(first, makeChannel)).first;
     }
     return channels->second;
+}
+
+/// What one end of a flow sends into. \param tunnel what the gateway on its side sends into
+Channel
+World::BetweenGateways(const FlowSpec& flow, End sender, const Channel& tunnel)
+{
+    Channel channel = tunnel;
+    if (const auto& behind = flow.access.routes[Other(sender)])
+    {
+        const Channel onward = m_network.ChannelFrom(*behind, sender, flow.extraDelay[sender]);
+        channel = Channel(m_gateways.emplace_back(channel, onward, m_spec.tcp.at(flow.tcp)));
+    }
+    if (const auto& before = flow.access.routes[sender])
+    {
+        channel = m_network.ChannelFrom(*before, sender, 0, &channel);
+    }
+    return channel;
 }
 
 /// What both ends of a connection through a datagram tunnel send into.
@@ -220,8 +352,10 @@ World::DatagramChannels(DatagramParts& tunnel, const FlowSpec& flow)
     const TcpSpec& tcp = m_spec.tcp.at(flow.tcp);
     const PerEnd<Channel>& path = TunnelChannels(tunnel, flow);
     return MakePerEnd(End::CLIENT, [&](End sender) {
-        const Channel channel(tunnel.packets->AddChannel(sender, path[sender], tcp));
-        return m_network.InsideOf(channel, path[sender], tunnel.spec);
+        const End near = flow.access.Near(sender);
+        const Channel inside(tunnel.packets->AddChannel(near, path[near], tcp));
+        const Channel channel = BetweenGateways(flow, sender, inside);
+        return m_network.InsideOf(channel, path[near], tunnel.spec);
     });
 }
 
@@ -232,27 +366,43 @@ World::AddThrough(DatagramParts& tunnel, uint32_t index, Flow& flow)
 }
 
 PerEnd<Channel>
-World::UdpThrough(DatagramParts& tunnel, uint32_t index, Flow& /* flow */)
+World::UdpThrough(DatagramParts& tunnel, const FlowSpec& spec, UdpParts& /* parts */)
 {
-    return DatagramChannels(tunnel, m_spec.flows[index]);
+    return DatagramChannels(tunnel, spec);
 }
 
 World::StreamParts
 World::MakeTunnel(const StreamTunnelSpec& spec, uint32_t number)
 {
+    return {spec, number, nullptr, nullptr};
+}
+
+/// Add the connection of a stream tunnel, once all tunnels are there.
+void
+World::AddCarrier(StreamParts& parts)
+{
+    if (parts.carrier)
+    {
+        return;
+    }
+    const StreamTunnelSpec& spec = parts.spec;
+    const uint32_t number = parts.number;
     PerEnd<Host&> hosts = m_network.HostsOf(spec.route);
-    auto first = std::find_if(m_spec.flows.begin(), m_spec.flows.end(), [=](const auto& flow) {
-        return flow.tunnel == number;
-    });
-    Leg& carrier = AddLeg({LegRole::CARRIER,
-                           0,
-                           m_firstCarriers[number],
-                           spec.carrierTcp,
-                           spec.carrierCc,
-                           ChannelsOf(spec.route, *first),
-                           hosts,
-                           number,
-                           {}});
+    const FlowSpec& first = FirstThrough(m_spec, number);
+    FlowSpec crossing = first;
+    crossing.sender = first.access.Near(first.sender);
+    crossing.extraDelay = DelaysInTunnel(first);
+    Leg& carrier =
+        AddLeg({LegRole::CARRIER,
+                0,
+                m_firstCarriers[number],
+                spec.carrierTcp,
+                spec.carrierCc,
+                spec.under ? ChannelsThrough(*spec.under->tunnel, *spec.under)
+                           : ChannelsOf(spec.route, crossing),
+                hosts,
+                number,
+                spec.under && spec.under->access.IsNone() ? spec.under->tunnel : std::nullopt});
     auto tunnel = std::make_unique<StreamTunnel>(spec,
                                                  *carrier.Tcp().client,
                                                  *carrier.Tcp().server,
@@ -264,24 +414,76 @@ World::MakeTunnel(const StreamTunnelSpec& spec, uint32_t number)
     {
         tunnel->SetWatcher(end, contents[end]);
     }
-    return {spec, carrier, std::move(tunnel)};
+    parts.carrier = &carrier;
+    parts.packets = std::move(tunnel);
+}
+
+/// What both ends of a connection through a stream tunnel send into.
+PerEnd<Channel>
+World::StreamChannels(StreamParts& tunnel, const FlowSpec& flow)
+{
+    AddCarrier(tunnel);
+    return MakePerEnd(End::CLIENT, [&](End sender) {
+        const Channel inside(tunnel.packets->Device(flow.access.Near(sender)));
+        return BetweenGateways(flow, sender, inside);
+    });
 }
 
 World::Sockets
 World::AddThrough(StreamParts& tunnel, uint32_t index, Flow& flow)
 {
-    auto makeChannel = [&](End sender) { return Channel(tunnel.packets->Device(sender)); };
-    Sockets sockets = AddAppLeg(index, flow, std::nullopt, MakePerEnd(End::CLIENT, makeChannel));
-    flow.legs.push_back(&tunnel.carrier);
+    const PerEnd<Channel> channels = StreamChannels(tunnel, m_spec.flows[index]);
+    Sockets sockets = AddAppLeg(index, flow, std::nullopt, channels);
+    flow.legs.push_back(tunnel.carrier);
     return sockets;
 }
 
 PerEnd<Channel>
-World::UdpThrough(StreamParts& tunnel, uint32_t /* index */, Flow& flow)
+World::UdpThrough(StreamParts& tunnel, const FlowSpec& spec, UdpParts& parts)
 {
-    flow.legs.push_back(&tunnel.carrier);
-    return MakePerEnd(End::CLIENT,
-                      [&](End sender) { return Channel(tunnel.packets->Device(sender)); });
+    const PerEnd<Channel> channels = StreamChannels(tunnel, spec);
+    parts.flow.legs.push_back(tunnel.carrier);
+    return channels;
+}
+
+/// What the ends of a tunnel send into, whose packets are a flow of another tunnel.
+PerEnd<Channel>
+World::PacketsThrough(const FlowSpec& under)
+{
+    PerEnd<NestedPackets*> nested{};
+    for (End end : ENDS)
+    {
+        nested[end] = &m_nestedPackets.emplace_back();
+    }
+    Flow& flow = m_nestedFlows.emplace_back();
+    flow.datagrams = std::make_unique<Datagrams>(DatagramMeter(0));
+    // What one end sends comes out of what that end has numbered.
+    UdpParts parts{flow,
+                   {nested.server, nested.client},
+                   {nested.client, nested.server},
+                   flow.datagrams->logs};
+    auto through = [&](auto& tunnel) { return UdpThrough(tunnel, under, parts); };
+    PerEnd<Channel> channels = std::visit(through, m_tunnels.at(*under.tunnel));
+    for (End end : ENDS)
+    {
+        if (m_capture)
+        {
+            channels[end] = m_capture->AddNested(*nested[end], channels[end]);
+        }
+        nested[end]->SetOnward(channels[end], parts.peers[end]);
+    }
+    return {Channel(*nested.client), Channel(*nested.server)};
+}
+
+/// What both ends of a connection through a tunnel of packets send into.
+PerEnd<Channel>
+World::ChannelsThrough(uint32_t tunnel, const FlowSpec& flow)
+{
+    if (auto* datagrams = std::get_if<DatagramParts>(&m_tunnels.at(tunnel)))
+    {
+        return DatagramChannels(*datagrams, flow);
+    }
+    return StreamChannels(std::get<StreamParts>(m_tunnels[tunnel]), flow);
 }
 
 } // namespace tunnelcc

@@ -56,33 +56,52 @@ World::MakeTunnel(const RelaySpec& spec, uint32_t /* number */)
     return {spec, std::vector<Hop>(spec.hops.size())};
 }
 
+/// The hosts of the connection between one end's application and the relay on its side.
+PerEnd<Host&>
+World::HostsBeside(const FlowSpec& flow, End end)
+{
+    if (const auto& route = flow.access.routes[end])
+    {
+        return m_network.HostsOf(*route);
+    }
+    Host& host = m_network.HostsOf(flow.route)[end];
+    return {host, host};
+}
+
+/// What one end of that connection sends into: its host's loopback, or the links to a gateway.
+Channel
+World::BesideRelay(const RelaySpec& tunnel, const FlowSpec& flow, End end, End sender)
+{
+    if (const auto& route = flow.access.routes[end])
+    {
+        return m_network.ChannelFrom(*route, sender, 0);
+    }
+    return {HostsBeside(flow, end).client.loopback[sender], tunnel.loopbackRtt / 2};
+}
+
 /// Add the connection to the client's application, or from the last relay to the server's.
 Leg&
-World::AddLoopbackLeg(const RelaySpec& tunnel, uint32_t index, End end)
+World::AddAccessLeg(const RelaySpec& tunnel, uint32_t index, End end)
 {
     const FlowSpec& flow = m_spec.flows[index];
     bool isClient = end == End::CLIENT;
-    Host& host = m_network.HostsOf(flow.route)[end];
-    auto makeChannel = [&](End sender) {
-        return Channel(host.loopback[sender], tunnel.loopbackRtt / 2);
-    };
+    auto makeChannel = [&](End sender) { return BesideRelay(tunnel, flow, end, sender); };
     return AddLeg({isClient ? LegRole::APP : LegRole::TARGET,
                    std::nullopt,
                    index,
                    m_spec.tcp.at(isClient ? flow.appTcp : flow.targetTcp),
                    flow.cc,
                    MakePerEnd(End::CLIENT, makeChannel),
-                   {host, host},
+                   HostsBeside(flow, end),
                    {},
                    {},
-                   true});
+                   !flow.access.routes[end]});
 }
 
 PerEnd<Channel>
 World::CarrierChannels(const HopSpec& hop, const FlowSpec& flow)
 {
-    return hop.under ? DatagramChannels(std::get<DatagramParts>(m_tunnels[*hop.under]), flow)
-                     : ChannelsOf(hop.route, flow);
+    return hop.under ? ChannelsThrough(*hop.under, flow) : ChannelsOf(hop.route, flow);
 }
 
 Leg&
@@ -170,12 +189,12 @@ World::AddQuicLeg(const LegParts& given, const QuicSpec& quic)
 }
 
 World::Carrier&
-World::AddCarrier(RelayParts& tunnel, size_t hop, uint32_t index)
+World::AddCarrier(RelayParts& tunnel, size_t hop, const FlowSpec& flow)
 {
-    const FlowSpec& flow = m_spec.flows[index];
     const RelaySpec& spec = tunnel.spec;
     const HopSpec& hopSpec = spec.hops[hop];
     FlowSpec crossing = flow;
+    crossing.access = hopSpec.access;
     if (hop > 0)
     {
         crossing.extraDelay = {0, 0};
@@ -191,7 +210,7 @@ World::AddCarrier(RelayParts& tunnel, size_t hop, uint32_t index)
                          CarrierChannels(hopSpec, crossing),
                          hosts,
                          flow.tunnel,
-                         hopSpec.under};
+                         hopSpec.access.IsNone() ? hopSpec.under : std::nullopt};
     carrier.leg = spec.kcp    ? &AddKcpLeg(parts, *spec.kcp)
                   : spec.rudp ? &AddRudpLeg(parts, *spec.rudp, tunnel.hops[hop].sessions)
                   : spec.quic ? &AddQuicLeg(parts, *spec.quic)
@@ -219,14 +238,13 @@ World::AddCarrier(RelayParts& tunnel, size_t hop, uint32_t index)
 
 /// Add the connections between a tunnel's relays, for a flow.
 void
-World::AddCarriers(RelayParts& tunnel, uint32_t index, Flow& flow)
+World::AddCarriers(RelayParts& tunnel, const FlowSpec& spec, Flow& flow)
 {
-    const FlowSpec& spec = m_spec.flows[index];
     for (size_t hop = 0; hop < tunnel.hops.size(); ++hop)
     {
         std::deque<Carrier>& carriers = tunnel.hops[hop].carriers;
         bool isNew = spec.carrier == carriers.size();
-        Carrier& carrier = isNew ? AddCarrier(tunnel, hop, index) : carriers.at(spec.carrier);
+        Carrier& carrier = isNew ? AddCarrier(tunnel, hop, spec) : carriers.at(spec.carrier);
         flow.legs.push_back(carrier.leg);
     }
 }
@@ -234,11 +252,11 @@ World::AddCarriers(RelayParts& tunnel, uint32_t index, Flow& flow)
 World::Sockets
 World::AddThrough(RelayParts& tunnel, uint32_t index, Flow& flow)
 {
-    flow.legs.push_back(&AddLoopbackLeg(tunnel.spec, index, End::CLIENT));
-    AddCarriers(tunnel, index, flow);
-    flow.legs.push_back(&AddLoopbackLeg(tunnel.spec, index, End::SERVER));
+    flow.legs.push_back(&AddAccessLeg(tunnel.spec, index, End::CLIENT));
+    AddCarriers(tunnel, m_spec.flows[index], flow);
+    flow.legs.push_back(&AddAccessLeg(tunnel.spec, index, End::SERVER));
     AddRelays(tunnel,
-              index,
+              m_spec.flows[index],
               flow,
               {std::make_unique<PlainSide>(*flow.legs.front()->Tcp().server),
                std::make_unique<PlainSide>(*flow.legs.back()->Tcp().client)});
@@ -246,32 +264,37 @@ World::AddThrough(RelayParts& tunnel, uint32_t index, Flow& flow)
 }
 
 PerEnd<Channel>
-World::UdpThrough(RelayParts& tunnel, uint32_t index, Flow& flow)
+World::UdpThrough(RelayParts& tunnel, const FlowSpec& spec, UdpParts& parts)
 {
-    const FlowSpec& spec = m_spec.flows[index];
-    PerEnd<Host&> hosts = m_network.HostsOf(spec.route);
-    auto channelAt = [&](End end, End sender) {
-        return Channel(hosts[end].loopback[sender], tunnel.spec.loopbackRtt / 2);
+    auto channelsAt = [&](End end) {
+        const PerEnd<Channel> channels = MakePerEnd(End::CLIENT, [&](End sender) {
+            return BesideRelay(tunnel.spec, spec, end, sender);
+        });
+        const auto& route = spec.access.routes[end];
+        parts.areTapped[end] = m_capture && route;
+        return parts.areTapped[end]
+                   ? m_capture->AddUdp({m_spec.routes[*route].hosts, {}, 0, APP_PORT}, 0, channels)
+                   : channels;
     };
-    const auto& sockets = flow.legs.front()->Udp();
+    const PerEnd<PerEnd<Channel>> channels = MakePerEnd(End::CLIENT, channelsAt);
     auto makeSide = [&](End end) -> std::unique_ptr<RelaySide> {
         auto side = std::make_unique<DatagramSide>(tunnel.spec.udp,
                                                    spec.datagrams->header,
                                                    end,
-                                                   channelAt(end, Other(end)),
-                                                   *sockets[end],
-                                                   flow.datagrams->logs);
-        sockets[end]->Connect(*side);
+                                                   channels[end][Other(end)],
+                                                   *parts.sockets[end],
+                                                   parts.logs);
+        parts.peers[end] = side.get();
         return side;
     };
-    AddCarriers(tunnel, index, flow);
-    AddRelays(tunnel, index, flow, MakePerEnd(End::CLIENT, makeSide));
-    return MakePerEnd(End::CLIENT, [&](End sender) { return channelAt(sender, sender); });
+    AddCarriers(tunnel, spec, parts.flow);
+    AddRelays(tunnel, spec, parts.flow, MakePerEnd(End::CLIENT, makeSide));
+    return {channels.client.client, channels.server.server};
 }
 
 void
 World::AddRelays(RelayParts& tunnel,
-                 uint32_t index,
+                 const FlowSpec& flowSpec,
                  Flow& flow,
                  PerEnd<std::unique_ptr<RelaySide>> toApplications)
 {
@@ -283,7 +306,7 @@ World::AddRelays(RelayParts& tunnel,
     sides.push_back(std::move(toApplications.client));
     for (Hop& hop : tunnel.hops)
     {
-        Carrier& carrier = hop.carriers[m_spec.flows[index].carrier];
+        Carrier& carrier = hop.carriers[flowSpec.carrier];
         carrier.logs.emplace_back();
         for (End end : ENDS)
         {

@@ -14,9 +14,7 @@ namespace tunnelcc
 namespace
 {
 
-// Where servers listen in a capture: iperf3 by default, a relay for its host, discard (RFC 863) and
-// echo (RFC 862).
-constexpr uint16_t APP_PORT = 5201;
+// Where servers listen in a capture: a relay for its host, discard (RFC 863) and echo (RFC 862).
 constexpr uint16_t RELAY_PORT = 15201;
 constexpr uint16_t CROSS_TRAFFIC_PORT = 9;
 constexpr uint16_t PING_PORT = 7;
@@ -109,6 +107,13 @@ CongestionStream(uint64_t seed, LegRole role, uint32_t number, End end)
     return static_cast<int64_t>(stream.RandU01() * RANGE);
 }
 
+/// Whether a flow's hosts send into a tunnel of their own.
+bool
+IsInside(const FlowSpec& flow)
+{
+    return flow.tunnel && flow.access.IsNone();
+}
+
 } // namespace
 
 World::World(const ExperimentSpec& spec, Capture* capture, AlgorithmWrapper wrap)
@@ -120,6 +125,13 @@ World::World(const ExperimentSpec& spec, Capture* capture, AlgorithmWrapper wrap
     for (uint32_t number = 0; number < m_spec.tunnels.size(); ++number)
     {
         AddTunnel(number);
+    }
+    for (Tunnel& tunnel : m_tunnels)
+    {
+        if (auto* stream = std::get_if<StreamParts>(&tunnel))
+        {
+            AddCarrier(*stream);
+        }
     }
     for (uint32_t index = 0; index < m_spec.flows.size(); ++index)
     {
@@ -188,7 +200,7 @@ void
 World::Dial(StreamParts& tunnel)
 {
     m_starts.push_back(
-        std::make_unique<FlowStart>(*tunnel.carrier.Tcp().client, tunnel.spec.start));
+        std::make_unique<FlowStart>(*tunnel.carrier->Tcp().client, tunnel.spec.start));
 }
 
 /// What both ends of a flow's connection across a route send into.
@@ -238,6 +250,19 @@ World::WireEndsOf(const LegParts& parts) const
             parts.tunnel ? m_capture->Spec().tunnels.at(*parts.tunnel).port
             : isToRelay  ? RELAY_PORT
                          : APP_PORT};
+}
+
+/// Where the packets of a flow, or of a tunnel that is one, are seen at its ends.
+CaptureInterface
+World::InterfaceOf(const FlowSpec& flow) const
+{
+    if (!IsInside(flow))
+    {
+        return CaptureInterface::LINK;
+    }
+    return std::holds_alternative<RelaySpec>(m_spec.tunnels.at(*flow.tunnel))
+               ? CaptureInterface::LOOPBACK
+               : CaptureInterface::DEVICE;
 }
 
 std::string
@@ -326,11 +351,18 @@ void
 World::AddTunnel(uint32_t number)
 {
     uint32_t firstCarrier = 0;
-    for (const FlowSpec& flow : m_spec.flows)
-    {
+    auto count = [&](const FlowSpec& flow) {
         if (flow.tunnel && *flow.tunnel < number)
         {
             firstCarrier = std::max(firstCarrier, m_firstCarriers[*flow.tunnel] + flow.carrier + 1);
+        }
+    };
+    std::for_each(m_spec.flows.begin(), m_spec.flows.end(), count);
+    for (const TunnelSpec& tunnel : m_spec.tunnels)
+    {
+        if (const FlowSpec* under = UnderOf(tunnel))
+        {
+            count(*under);
         }
     }
     m_firstCarriers.push_back(firstCarrier);
@@ -354,7 +386,7 @@ World::AddAppLeg(uint32_t index,
                          channels,
                          m_network.HostsOf(spec.route),
                          {},
-                         spec.tunnel};
+                         IsInside(spec) ? spec.tunnel : std::nullopt};
     Leg& leg = spec.quic ? AddQuicLeg(parts, m_spec.quic.at(*spec.quic)) : AddLeg(parts);
     flow.legs.push_back(&leg);
     return {leg.Stream(End::CLIENT), leg.Stream(End::SERVER)};
@@ -402,24 +434,31 @@ World::AddDatagrams(uint32_t index, Flow& flow)
     {
         ends[end] = std::make_unique<DatagramSocket>(spec.datagrams->header);
     }
-    DatagramSocket::Join(*ends.client, *ends.server);
     flow.legs.push_back(&leg);
-    auto through = [&](auto& tunnel) { return UdpThrough(tunnel, index, flow); };
+    UdpParts parts{flow,
+                   {ends.client.get(), ends.server.get()},
+                   {ends.server.get(), ends.client.get()},
+                   flow.datagrams->logs};
+    auto through = [&](auto& tunnel) { return UdpThrough(tunnel, spec, parts); };
     PerEnd<Channel> channels = spec.tunnel ? std::visit(through, m_tunnels.at(*spec.tunnel))
                                            : ChannelsOf(spec.route, spec);
+    for (End end : ENDS)
+    {
+        ends[end]->Connect(*parts.peers[end]);
+    }
     if (m_capture)
     {
-        const bool hasRelay =
-            spec.tunnel && std::holds_alternative<RelayParts>(m_tunnels.at(*spec.tunnel));
         const WireEnds wire{m_spec.routes[spec.route].hosts,
-                            hasRelay      ? CaptureInterface::LOOPBACK
-                            : spec.tunnel ? CaptureInterface::DEVICE
-                                          : CaptureInterface::LINK,
+                            InterfaceOf(spec),
                             spec.tunnel.value_or(0),
                             spec.role == FlowRole::PING            ? PING_PORT
                             : spec.role == FlowRole::CROSS_TRAFFIC ? CROSS_TRAFFIC_PORT
                                                                    : APP_PORT};
-        channels = m_capture->AddUdp(wire, 0, channels);
+        const PerEnd<Channel> tapped = m_capture->AddUdp(wire, 0, channels);
+        for (End end : ENDS)
+        {
+            channels[end] = parts.areTapped[end] ? channels[end] : tapped[end];
+        }
     }
     for (End end : ENDS)
     {

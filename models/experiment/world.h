@@ -15,9 +15,12 @@
 #include "tunnel/carrier-side.h"
 #include "tunnel/datagram-side.h"
 #include "tunnel/datagram-tunnel.h"
+#include "tunnel/gateway.h"
 #include "tunnel/mux-session.h"
+#include "tunnel/nested-packets.h"
 #include "tunnel/relay.h"
 #include "tunnel/stream-tunnel.h"
+#include "tunnel/uplinks.h"
 #include "wire/capture.h"
 
 #include <deque>
@@ -26,6 +29,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -92,6 +96,9 @@ class World
         std::vector<Hop> hops;
     };
 
+    /// The flow's extra delays (ns) by the tunnel's end that sends, and the number of the uplink.
+    using ChannelKey = std::tuple<int64_t, int64_t, uint32_t>;
+
     /// What a datagram tunnel is made of.
     struct DatagramParts
     {
@@ -99,14 +106,18 @@ class World
         uint32_t number; //!< in the experiment's list
         PerEnd<Lookahead> lookaheads;
         std::unique_ptr<DatagramTunnel> packets;
-        std::map<std::pair<int64_t, int64_t>, PerEnd<Channel>> channels; //!< by extra delays, ns
+        std::map<ChannelKey, PerEnd<Channel>> channels;
+        std::optional<PerEnd<Channel>> below; //!< the way of its packets through another tunnel, or
+                                              //!< over several routes
+        uint32_t connections{0};              //!< through it, so far
     };
 
     /// What a stream tunnel is made of.
     struct StreamParts
     {
         const StreamTunnelSpec& spec;
-        Leg& carrier;
+        uint32_t number; //!< in the experiment's list
+        Leg* carrier{nullptr};
         std::unique_ptr<StreamTunnel> packets;
     };
 
@@ -182,6 +193,9 @@ class World
     /// is FEC
     LegParts WithUdpTaps(const LegParts& parts, uint32_t header = 0);
     WireEnds WireEndsOf(const LegParts& parts) const;
+    CaptureInterface InterfaceOf(const FlowSpec& flow) const;
+    /// Where servers listen in a capture, as iperf3.
+    static constexpr uint16_t APP_PORT = 5201;
     /// Numbers of carriers are apart by so much from hop to hop.
     static constexpr uint32_t MAX_CARRIERS = 1 << 16;
 
@@ -194,6 +208,16 @@ class World
 
     /// The sockets of a flow's applications.
     using Sockets = PerEnd<ByteStream&>;
+
+    /// The ends of a flow of datagrams, and what relays need of it.
+    struct UdpParts
+    {
+        Flow& flow;
+        PerEnd<PacketSink*> sockets;
+        PerEnd<PacketSink*> peers; //!< what each sends to
+        DatagramSide::Logs& logs;
+        PerEnd<bool> areTapped{}; //!< what the sockets send into is captured
+    };
 
     void AddTunnel(uint32_t number);
     void AddFlow(uint32_t index);
@@ -216,34 +240,42 @@ class World
     RelayParts MakeTunnel(const RelaySpec& spec, uint32_t number);
     DatagramParts MakeTunnel(const DatagramTunnelSpec& spec, uint32_t number);
     StreamParts MakeTunnel(const StreamTunnelSpec& spec, uint32_t number);
+    void AddCarrier(StreamParts& tunnel);
     Sockets AddThrough(RelayParts& tunnel, uint32_t index, Flow& flow);
     Sockets AddThrough(DatagramParts& tunnel, uint32_t index, Flow& flow);
     Sockets AddThrough(StreamParts& tunnel, uint32_t index, Flow& flow);
-    // … and the same for a flow of datagrams: what its applications' sockets send into.
-    PerEnd<Channel> UdpThrough(RelayParts& tunnel, uint32_t index, Flow& flow);
-    PerEnd<Channel> UdpThrough(DatagramParts& tunnel, uint32_t index, Flow& flow);
-    PerEnd<Channel> UdpThrough(StreamParts& tunnel, uint32_t index, Flow& flow);
+    // … and the same for a flow of datagrams, or a tunnel's packets: what its sockets send into.
+    PerEnd<Channel> UdpThrough(RelayParts& tunnel, const FlowSpec& spec, UdpParts& parts);
+    PerEnd<Channel> UdpThrough(DatagramParts& tunnel, const FlowSpec& spec, UdpParts& parts);
+    PerEnd<Channel> UdpThrough(StreamParts& tunnel, const FlowSpec& spec, UdpParts& parts);
+    PerEnd<Channel> PacketsThrough(const FlowSpec& under);
+    PerEnd<Channel> ChannelsThrough(uint32_t tunnel, const FlowSpec& flow);
     void Dial(RelayParts& tunnel);
     void Dial(DatagramParts& tunnel);
     void Dial(StreamParts& tunnel);
 
     Lookahead LookaheadOf(const DatagramTunnelSpec& tunnel, uint32_t number, End sender);
-    Channel PathChannel(DatagramParts& tunnel, End sender, int64_t extraDelay);
-    Channel TunnelChannel(DatagramParts& tunnel, End sender, int64_t extraDelay);
+    Channel PathChannel(DatagramParts& tunnel, End sender, int64_t extraDelay, uint32_t uplink);
+    Channel TunnelChannel(DatagramParts& tunnel, End sender, int64_t extraDelay, uint32_t uplink);
+    PerEnd<Channel> UplinkChannels(const DatagramParts& tunnel);
     const PerEnd<Channel>& TunnelChannels(DatagramParts& tunnel, const FlowSpec& flow);
     PerEnd<Channel> DatagramChannels(DatagramParts& tunnel, const FlowSpec& flow);
+    PerEnd<Channel> StreamChannels(StreamParts& tunnel, const FlowSpec& flow);
+    Channel BetweenGateways(const FlowSpec& flow, End sender, const Channel& tunnel);
 
-    Leg& AddLoopbackLeg(const RelaySpec& tunnel, uint32_t index, End end);
+    PerEnd<Host&> HostsBeside(const FlowSpec& flow, End end);
+    Channel BesideRelay(const RelaySpec& tunnel, const FlowSpec& flow, End end, End sender);
+    Leg& AddAccessLeg(const RelaySpec& tunnel, uint32_t index, End end);
     PerEnd<Channel> CarrierChannels(const HopSpec& hop, const FlowSpec& flow);
-    Carrier& AddCarrier(RelayParts& tunnel, size_t hop, uint32_t index);
+    Carrier& AddCarrier(RelayParts& tunnel, size_t hop, const FlowSpec& flow);
     Leg& AddKcpLeg(const LegParts& parts, const KcpSpec& kcp);
     Leg& AddRudpLeg(const LegParts& parts,
                     const RudpSpec& rudp,
                     PerEnd<std::unique_ptr<RudpSession>>& sessions);
     Leg& AddQuicLeg(const LegParts& parts, const QuicSpec& quic);
-    void AddCarriers(RelayParts& tunnel, uint32_t index, Flow& flow);
+    void AddCarriers(RelayParts& tunnel, const FlowSpec& spec, Flow& flow);
     void AddRelays(RelayParts& tunnel,
-                   uint32_t index,
+                   const FlowSpec& flowSpec,
                    Flow& flow,
                    PerEnd<std::unique_ptr<RelaySide>> toApplications);
 
@@ -255,8 +287,12 @@ class World
     std::deque<Tunnel> m_tunnels;
     std::vector<uint32_t> m_firstCarriers;  //!< of each tunnel: carriers of those before it
     std::deque<ClockedPath> m_clockedPaths; //!< of datagram tunnels
+    std::deque<Gateway> m_gateways;
+    std::deque<NestedPackets> m_nestedPackets;
+    std::deque<Uplinks> m_uplinks;
     std::deque<Leg> m_legs;
     PerEnd<StreamContents*> m_latestStreams{}; //!< captured of the latest TCP connection
+    std::deque<Flow> m_nestedFlows;            //!< what tunnels send through others
     std::vector<std::unique_ptr<Flow>> m_flows;
     std::vector<std::unique_ptr<EventSource>> m_starts;
 };

@@ -411,6 +411,30 @@ struct RouteSpec
     TUNNELCC_FIELDS(hosts, sent)
 };
 
+/// How packets come from their hosts to a tunnel between gateways, and how they go on behind it.
+struct AccessSpec
+{
+    /// Numbers of the routes between each end's host and the tunnel's end on its side. Their client
+    /// is the one nearer to the client of what goes through the tunnel. Empty: the tunnel ends on
+    /// that host.
+    PerEnd<std::optional<uint32_t>> routes;
+    bool isTurned{false}; //!< the client is behind the tunnel's server
+
+    /// Whether the tunnel ends on the hosts at both ends.
+    bool IsNone() const
+    {
+        return !routes.client && !routes.server;
+    }
+
+    /// The tunnel's end that takes what one end sends.
+    End Near(End sender) const
+    {
+        return isTurned ? Other(sender) : sender;
+    }
+
+    TUNNELCC_FIELDS(routes, isTurned)
+};
+
 } // namespace tunnelcc
 
 #endif // TUNNELCC_PATH_SPEC_H

@@ -56,6 +56,19 @@ CheckRoute(const RouteSpec& route, const ExperimentSpec& spec, const std::string
 }
 
 void
+CheckAccess(const AccessSpec& access, const ExperimentSpec& spec, const std::string& where)
+{
+    for (End end : ENDS)
+    {
+        if (access.routes[end])
+        {
+            const std::string name(ENUM_NAMES<End>.at(static_cast<size_t>(end)));
+            CheckNumber(*access.routes[end], spec.routes, where + ".routes." + name);
+        }
+    }
+}
+
+void
 CheckTunnel(const RelaySpec& relay, const ExperimentSpec& spec, const std::string& where)
 {
     if (relay.hops.empty())
@@ -74,7 +87,21 @@ CheckTunnel(const RelaySpec& relay, const ExperimentSpec& spec, const std::strin
             {
                 Refuse(key + ".under: expected the number of a datagram tunnel");
             }
+            CheckAccess(hop.access, spec, key + ".access");
         }
+    }
+}
+
+void
+CheckUplinks(const UplinksSpec& uplinks, const ExperimentSpec& spec, const std::string& where)
+{
+    for (size_t i = 0; i < uplinks.routes.size(); ++i)
+    {
+        CheckNumber(uplinks.routes[i], spec.routes, where + ".routes." + std::to_string(i));
+    }
+    if (uplinks.use == UplinkUse::FAIL_OVER && uplinks.interval <= 0)
+    {
+        Refuse(where + ".interval: expected more than 0");
     }
 }
 
@@ -83,6 +110,49 @@ void
 CheckTunnel(const PacketTunnelSpec& tunnel, const ExperimentSpec& spec, const std::string& where)
 {
     CheckNumber(tunnel.route, spec.routes, where + ".route");
+    if constexpr (requires { tunnel.uplinks; })
+    {
+        if (tunnel.uplinks)
+        {
+            CheckUplinks(*tunnel.uplinks, spec, where + ".uplinks");
+        }
+    }
+    if (!tunnel.under)
+    {
+        return;
+    }
+    const std::string key = where + ".under";
+    CheckNumber(tunnel.under->route, spec.routes, key + ".route");
+    CheckNumber(tunnel.under->tcp, spec.tcp, key + ".tcp");
+    CheckAccess(tunnel.under->access, spec, key + ".access");
+    if (!tunnel.under->tunnel)
+    {
+        Refuse(key + ".tunnel: expected the number of a tunnel");
+    }
+    CheckNumber(*tunnel.under->tunnel, spec.tunnels, key + ".tunnel");
+    if (std::is_same_v<PacketTunnelSpec, StreamTunnelSpec> &&
+        std::holds_alternative<RelaySpec>(spec.tunnels[*tunnel.under->tunnel]))
+    {
+        Refuse(key + ".tunnel: expected a tunnel of packets");
+    }
+}
+
+/// Refuse tunnels that go through themselves.
+void
+CheckCircles(const ExperimentSpec& spec)
+{
+    for (size_t i = 0; i < spec.tunnels.size(); ++i)
+    {
+        size_t depth = 0;
+        for (const FlowSpec* under = UnderOf(spec.tunnels[i]); under;
+             under = UnderOf(spec.tunnels[*under->tunnel]))
+        {
+            if (++depth > spec.tunnels.size())
+            {
+                Refuse("tunnels." + std::to_string(i) + ".under: expected no circle");
+            }
+        }
+    }
 }
 
 /// Refuse a specification that refers to what it does not have.
@@ -103,12 +173,18 @@ CheckNumbers(const ExperimentSpec& spec)
         std::visit([&](const auto& it) { CheckTunnel(it, spec, key("tunnels", i)); },
                    spec.tunnels[i]);
         auto isThrough = [=](const FlowSpec& flow) { return flow.tunnel == i; };
+        auto isAbove = [=](const TunnelSpec& tunnel) {
+            const FlowSpec* under = UnderOf(tunnel);
+            return under && under->tunnel == i;
+        };
         if (std::holds_alternative<StreamTunnelSpec>(spec.tunnels[i]) &&
-            std::ranges::none_of(spec.flows, isThrough))
+            std::ranges::none_of(spec.flows, isThrough) &&
+            std::ranges::none_of(spec.tunnels, isAbove))
         {
             Refuse(key("tunnels", i) + ": expected a flow through it");
         }
     }
+    CheckCircles(spec);
     for (size_t i = 0; i < spec.flows.size(); ++i)
     {
         const FlowSpec& flow = spec.flows[i];
@@ -117,6 +193,7 @@ CheckNumbers(const ExperimentSpec& spec)
         {
             CheckNumber(*flow.tunnel, spec.tunnels, key("flows", i) + ".tunnel");
         }
+        CheckAccess(flow.access, spec, key("flows", i) + ".access");
         if (flow.role != FlowRole::FLOW && !flow.datagrams)
         {
             Refuse(key("flows", i) + ".role: expected datagrams");

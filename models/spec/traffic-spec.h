@@ -6,6 +6,7 @@
 
 #include "end.h"
 #include "fields.h"
+#include "path-spec.h"
 #include "tcp-spec.h"
 
 #include <array>
@@ -73,9 +74,10 @@ struct FlowSpec
                                       //!< sends; negative: less than the link's own
     End sender{};                     //!< the end that sends the data
     std::optional<uint32_t> tunnel;
+    AccessSpec access;            //!< of the tunnel
     uint32_t tcp{0};              //!< settings of TCP across the route, or inside a packet tunnel
-    uint32_t appTcp{0};           //!< settings of application ↔ relay, on the client's loopback
-    uint32_t targetTcp{0};        //!< settings of relay ↔ target, on the server's loopback
+    uint32_t appTcp{0};           //!< settings of application ↔ relay
+    uint32_t targetTcp{0};        //!< settings of relay ↔ target
     std::optional<uint32_t> quic; //!< settings of QUIC, if the applications' connection is of it
     PerEnd<double> appPerByte{0, 0}; //!< CPU ns of the applications (one thread on each host)
     CongestionSpec cc;
@@ -95,6 +97,7 @@ struct FlowSpec
                     extraDelay,
                     sender,
                     tunnel,
+                    access,
                     tcp,
                     appTcp,
                     targetTcp,

@@ -13,9 +13,12 @@
 #include "quic-spec.h"
 #include "rudp-spec.h"
 #include "tcp-spec.h"
+#include "traffic-spec.h"
 
+#include <array>
 #include <cstdint>
 #include <optional>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -117,10 +120,11 @@ struct HopSpec
 {
     uint32_t route{0}; //!< number of it in the experiment's list
     CongestionSpec cc; //!< congestion control of its carriers; no name: FlowSpec::carrierCc
-    std::optional<uint32_t> under; //!< datagram tunnel on the same route that carriers go through,
-                                   //!< by its number in the list
+    std::optional<uint32_t> under; //!< tunnel of packets that carriers go through, by its number in
+                                   //!< the list
+    AccessSpec access;             //!< of that tunnel
 
-    TUNNELCC_FIELDS(route, cc, under)
+    TUNNELCC_FIELDS(route, cc, under, access)
 };
 
 /// A tunnel that terminates TCP: relays, and carriers between them.
@@ -193,6 +197,31 @@ struct TunnelEndSpec
     TUNNELCC_FIELDS(device, socket, encapsulate, decapsulate, sharesThread)
 };
 
+/// How a tunnel uses several routes.
+enum class UplinkUse : uint8_t
+{
+    FAIL_OVER, //!< the next one once probes over one are not answered
+    FLOWS,     //!< one for each flow, in turn
+    PACKETS    //!< one for each packet, in turn
+};
+
+template <>
+inline constexpr auto ENUM_NAMES<UplinkUse> =
+    std::to_array<std::string_view>({"fail_over", "flows", "packets"});
+
+/// More routes of a tunnel.
+struct UplinksSpec
+{
+    std::vector<uint32_t> routes; //!< numbers of these
+    UplinkUse use{};
+    int64_t interval{0}; //!< FAIL_OVER: time between probes over each route, and between decisions
+    uint32_t probe{0};   //!< IP bytes of a probe and of its answer
+    uint32_t failAfter{0};   //!< a route fails when its last answer is more intervals old
+    uint32_t returnAfter{0}; //!< and works again when it is fewer intervals old
+
+    TUNNELCC_FIELDS(routes, use, interval, probe, failAfter, returnAfter)
+};
+
 /// A tunnel in which each packet becomes a datagram, which is fragmented where it does not fit.
 struct DatagramTunnelSpec
 {
@@ -205,8 +234,10 @@ struct DatagramTunnelSpec
     EcnSpec ecn;
     DontFragment dontFragment{}; //!< of the packets that it sends
     std::optional<FecSpec> fec;
+    std::optional<FlowSpec> under; //!< the flow as which its packets go through another tunnel
+    std::optional<UplinksSpec> uplinks;
 
-    TUNNELCC_FIELDS(route, end, outer, ecn, dontFragment, fec)
+    TUNNELCC_FIELDS(route, end, outer, ecn, dontFragment, fec, under, uplinks)
 };
 
 /// A tunnel that writes packets into one TCP connection, the carrier of all flows.
@@ -222,11 +253,26 @@ struct StreamTunnelSpec
     int64_t start{0};                      //!< when it dials its carrier
     TcpSpec carrierTcp;
     CongestionSpec carrierCc;
+    std::optional<FlowSpec> under; //!< the flow as which its carrier goes through another tunnel
 
-    TUNNELCC_FIELDS(route, end, writes, handshake, layers, start, carrierTcp, carrierCc)
+    TUNNELCC_FIELDS(route, end, writes, handshake, layers, start, carrierTcp, carrierCc, under)
 };
 
 using TunnelSpec = std::variant<RelaySpec, DatagramTunnelSpec, StreamTunnelSpec>;
+
+/// The flow as which a tunnel's packets go through another tunnel; null: they do not.
+inline const FlowSpec*
+UnderOf(const TunnelSpec& tunnel)
+{
+    auto find = [](const auto& it) -> const FlowSpec* {
+        if constexpr (requires { it.under; })
+        {
+            return it.under ? &*it.under : nullptr;
+        }
+        return nullptr;
+    };
+    return std::visit(find, tunnel);
+}
 
 } // namespace tunnelcc
 

@@ -41,7 +41,13 @@ Capture::AddQuic(const QuicSpec&, const WireEnds&, std::string_view, const PerEn
 }
 
 Channel
-Capture::AddTunnel(const DatagramTunnelSpec&, const WireEnds&, End, const Channel&)
+Capture::AddTunnel(const DatagramTunnelSpec&, uint32_t, const WireEnds&, End, const Channel&)
+{
+    __builtin_trap();
+}
+
+Channel
+Capture::AddNested(const NestedPackets&, const Channel&)
 {
     __builtin_trap();
 }

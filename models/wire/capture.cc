@@ -371,17 +371,26 @@ Capture::AddQuic(const QuicSpec& spec,
 
 Channel
 Capture::AddTunnel(const DatagramTunnelSpec& spec,
+                   uint32_t number,
                    const WireEnds& ends,
                    End sender,
                    const Channel& channel)
 {
     auto addressOf = [&](End end) { return SocketAddress{AddressAt(ends, end), ends.port}; };
     auto& format = AddFormat<TunnelFormat>(spec,
-                                           m_spec.tunnels.at(ends.tunnel),
+                                           m_spec.tunnels.at(number),
                                            addressOf(sender),
                                            addressOf(Other(sender)),
                                            m_table);
     return AddSender(format, ends, sender, channel);
+}
+
+Channel
+Capture::AddNested(const NestedPackets& packets, const Channel& channel)
+{
+    auto& format = AddFormat<NestedFormat>(packets, m_table);
+    return Channel(*m_taps.emplace_back(
+        std::make_unique<SenderTap>(*this, format, channel, std::nullopt, std::nullopt)));
 }
 
 Channel

@@ -32,7 +32,7 @@ struct WireEnds
 {
     PerEnd<uint32_t> hosts;
     CaptureInterface interface{CaptureInterface::LINK};
-    uint32_t tunnel{0}; //!< whose packets they are, or whose devices they use
+    uint32_t tunnel{0}; //!< whose devices they use
     uint16_t port{0};   //!< that the server listens at
 };
 
@@ -105,11 +105,16 @@ class Capture
                  std::string_view title,
                  const PerEnd<Channel>& channels);
 
-    /// Add what one end of a datagram tunnel sends over the path.
+    /// Add what one end of a datagram tunnel sends. \param number the tunnel's
     Channel AddTunnel(const DatagramTunnelSpec& spec,
+                      uint32_t number,
                       const WireEnds& ends,
                       End sender,
                       const Channel& channel);
+
+    /// Add what one end of a tunnel sends through another tunnel. \param packets outlive the run
+    /// \param channel as for AddTcp()
+    Channel AddNested(const NestedPackets& packets, const Channel& channel);
 
     /**
      * Add what a router tells a sender.

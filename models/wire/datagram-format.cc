@@ -178,6 +178,16 @@ TunnelFormat::WriteWhole(const SeenPacket& seen,
     }
 }
 
+void
+NestedFormat::Write(const SeenPacket& seen, uint32_t view, PacketImage& image)
+{
+    image.Begin(seen.ipBytes);
+    m_packets.Visit(seen.packet, [&](const Packet& packet, const PacketExtras& extras) {
+        const SeenPacket whole{seen.now, packet, seen.ipBytes, &extras};
+        m_table.FormatOf(packet, whole.Receiver()).Write(whole, view, image);
+    });
+}
+
 bool
 WriteTunnelHeaders(const CaptureTunnelSpec& capture,
                    uint32_t number,

@@ -9,6 +9,7 @@
 #include "spec/capture-spec.h"
 #include "spec/tunnel-spec.h"
 #include "tcp-format.h"
+#include "tunnel/nested-packets.h"
 
 #include <cstdint>
 #include <utility>
@@ -104,6 +105,29 @@ class TunnelFormat final : public PacketFormat
     std::vector<View> m_views;
     PacketImage m_whole; //!< a datagram, without the header of IP
     PacketImage m_inner;
+};
+
+/// Packets of a tunnel that are datagrams in another one.
+class NestedFormat final : public PacketFormat
+{
+  public:
+    /// \param packets outlive this  \param table of all senders
+    NestedFormat(const NestedPackets& packets, const FormatTable& table)
+        : m_packets(packets),
+          m_table(table)
+    {
+    }
+
+    uint32_t SizeOf(const Packet& packet) const override
+    {
+        return packet.datagramBytes;
+    }
+
+    void Write(const SeenPacket& seen, uint32_t view, PacketImage& image) override;
+
+  private:
+    const NestedPackets& m_packets;
+    const FormatTable& m_table;
 };
 
 /**

@@ -33,8 +33,8 @@ from validation.compare import MeanNear
 from validation.reference import program_cells
 
 HERE = Path(__file__).parent
-#: Tunnel → colour and marker. Round ones carry datagrams, angular ones packets over TCP, triangles and
-#: the thin diamond relay.
+#: Tunnel → colour and marker. Round ones carry datagrams, angular ones packets over TCP, triangles
+#: and the thin diamond relay.
 TUNNELS = {
     "none": ("#000000", "*"),
     "wireguard": ("#56B4E9", "o"),

@@ -38,7 +38,7 @@ class DatagramEntry(PacketEntry):
     """A tunnel that sends each packet in its own datagram."""
 
     OVERRIDES: ClassVar[tuple[str, ...]] = (
-        "mode", "mtu", "mss", "queue", "fec", "fec_timeout", "ip",
+        "mode", "mtu", "mss", "queue", "fec", "fec_timeout", "ip", "under", "uplinks",
     )  # fmt: skip
     HAS_CARRIERS: ClassVar[bool] = False
     PLACES: ClassVar[tuple[Place, ...]] = (

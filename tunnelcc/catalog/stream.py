@@ -22,7 +22,9 @@ class StreamCarrier(Cited):
 class StreamEntry(PacketEntry):
     """A tunnel that carries packets in a TCP connection: TCP over TCP."""
 
-    OVERRIDES: ClassVar[tuple[str, ...]] = ("cc", "nodelay", "mode", "mtu", "mss", "queue", "ip")
+    OVERRIDES: ClassVar[tuple[str, ...]] = (
+        "cc", "nodelay", "mode", "mtu", "mss", "queue", "ip", "under",
+    )  # fmt: skip
     PLACES: ClassVar[tuple[Place, ...]] = (Place.PACKET, Place.STREAM)
 
     carrier: StreamCarrier

@@ -14,8 +14,8 @@ from tunnelcc.config.flow import LEAST_WRITE_COST, MAX_FLOWS, Flow
 from tunnelcc.config.hosts import OF_MACHINES
 from tunnelcc.config.keys import ExperimentKeys
 from tunnelcc.config.network import Network
-from tunnelcc.config.resolved import ResolvedNetwork, resolve, route_of
-from tunnelcc.config.topology import Step, Topology, of_network, of_path
+from tunnelcc.config.resolved import ResolvedNetwork, resolve, route_between, route_of
+from tunnelcc.config.topology import Route, Step, Topology, of_network, of_path
 from tunnelcc.config.tunnel import Hop, Tunnel
 from tunnelcc.errors import MISSING, ConfigError, Problem
 from tunnelcc.hosts import costs
@@ -63,7 +63,11 @@ def _of_flow(experiment: ExperimentKeys, index: int, flow: Flow) -> Iterator[Pro
 
 
 def problems_of_names(experiment: ExperimentKeys) -> Iterator[Problem]:
-    """Yield problems of tunnels, hosts and routes that flows name but that do not exist."""
+    """Yield problems of tunnels, hosts and routes that are named but do not exist or fit."""
+    nested = list(experiment.problems_of_under()) or list(_of_under(experiment))
+    if nested:
+        yield from nested
+        return
     for index, flow in enumerate(experiment.flows):
         try:
             experiment.tunnel_of(flow)
@@ -84,7 +88,53 @@ def problems_of_names(experiment: ExperimentKeys) -> Iterator[Problem]:
         return
     if network is not None:
         yield from _of_hosts(experiment, network)
+    strangers = list(_of_gateway_names(experiment, topology))
+    if strangers:
+        yield from strangers
+        return
     yield from _of_routes(experiment, topology)
+
+
+def _of_under(experiment: ExperimentKeys) -> Iterator[Problem]:
+    """Yield problems of tunnels that cannot go through another one."""
+    for name in (None, *experiment.tunnels):
+        upper = experiment.tunnel_named(name)
+        key = "tunnel" if name is None else f"tunnels.{name}"
+        if upper is None or upper.under is None:
+            continue
+        lower = upper.below
+        if lower is None:
+            continue
+        key = f"{key}.under"
+        why = lower.entry.refuses_datagrams
+        if not upper.entry.CARRIES_PACKETS:
+            if lower.entry.HAS_CARRIERS:
+                expected = "a datagram tunnel below relays, such as wireguard"
+                yield Problem(f"{key}.name", lower.name, expected)
+            for given, value in (("between", lower.between), ("under", lower.under)):
+                if value is not None:
+                    shown = list(value) if isinstance(value, tuple) else str(value.name)
+                    expected = f"no value below {upper.name}, whose relays' hosts run it"
+                    yield Problem(f"{key}.{given}", shown, expected)
+        elif upper.entry.HAS_CARRIERS and not lower.entry.CARRIES_PACKETS:
+            expected = f"a tunnel of packets below {upper.name}, which sends over TCP"
+            yield Problem(f"{key}.name", lower.name, expected)
+        elif why:
+            expected = f"a tunnel that carries UDP: {lower.name} does not, because {why}"
+            yield Problem(f"{key}.name", lower.name, expected)
+        elif lower.ip is not None and lower.ip != experiment.path.ip:
+            expected = f"{experiment.path.ip}, which is path.ip, below another tunnel"
+            yield Problem(f"{key}.ip", lower.ip, expected)
+    for index, flow in enumerate(experiment.flows):
+        try:
+            tunnel = experiment.tunnel_of(flow)
+        except ConfigError:
+            continue  # told elsewhere
+        if flow.rtt is None or tunnel is None or not tunnel.entry.CARRIES_PACKETS:
+            continue
+        if tunnel.below or tunnel.uplinks:
+            expected = "no value with under or uplinks: all packets of a tunnel have the same way"
+            yield Problem(f"flows.{index}.rtt", format_time(flow.rtt), expected)
 
 
 def _of_hosts(experiment: ExperimentKeys, network: Network) -> Iterator[Problem]:
@@ -116,15 +166,71 @@ def _of_routes(experiment: ExperimentKeys, topology: Topology) -> Iterator[Probl
                     expected = f"a route with an rtt above 0 ({links} have none)"
                     yield Problem(f"{key}.route", MISSING, expected)
                     break
+                yield from _of_gateways(experiment, topology, flow.tunnel, route, key)
         except ConfigError as error:
             yield from error.problems
         first += flow.count
     for table in ("cross_traffic", "pings"):
         for index, source in enumerate(getattr(experiment, table)):
             try:
-                route_of(topology, source, index, f"{table}.{index}")
+                key = f"{table}.{index}"
+                route = route_of(topology, source, index, key)
+                name = "none" if table == "cross_traffic" else None
+                yield from _of_gateways(experiment, topology, source.tunnel or name, route, key)
             except ConfigError as error:
                 yield from error.problems
+
+
+def _of_gateway_names(experiment: ExperimentKeys, topology: Topology) -> Iterator[Problem]:
+    """Yield problems of hosts in ``between`` and ``uplinks`` that do not exist."""
+    tunnels = {"tunnel": experiment.tunnel}
+    tunnels |= {f"tunnels.{name}": it for name, it in experiment.tunnels.items()}
+    for key, tunnel in tunnels.items():
+        if tunnel is None or tunnel.between is None:
+            continue
+        try:
+            for host in tunnel.between:
+                topology.check_host(f"{key}.between", host)
+            for host in sum(tunnel.uplinks.routes, ()) if tunnel.uplinks else ():
+                topology.check_host(f"{key}.uplinks.routes", host)
+        except ConfigError as error:
+            yield from error.problems
+
+
+def _of_gateways(
+    experiment: ExperimentKeys, topology: Topology, name: str | None, route: Route, key: str
+) -> Iterator[Problem]:
+    """Yield problems of the gateways of a tunnel on the way of what ``key`` describes.
+
+    ``name``: of the tunnel; None: the experiment's.
+    """
+    try:
+        tunnel = experiment.tunnel_named(name)
+    except ConfigError:
+        return  # told already
+    if tunnel is None or tunnel.between is None:
+        return
+    where = "tunnel" if name is None else f"tunnels.{name}"
+    try:
+        crossed = route_between(topology, tunnel, route)
+        for via in tunnel.uplinks.routes if tunnel.uplinks else ():
+            try:
+                topology.both_ways(*crossed.ends, via)
+            except ConfigError as error:
+                problem = replace(error.problems[0], key="uplinks.routes")
+                raise ConfigError(problem) from None
+    except ConfigError as error:
+        hint = f"{key}.tunnel = 'none' leaves it out" if name is None else ""
+        for it in error.below(where).problems:
+            expected = it.expected.replace("hosts on the way", f"hosts on the way of {key}")
+            yield Problem(it.key, it.value, expected, "; ".join(filter(None, (it.hint, hint))))
+        return
+    inside = {step.link for step in crossed.to_server + crossed.to_client}
+    for step in route.to_server + route.to_client:
+        link = topology.links[step.link]
+        if step.link not in inside and link.path.too_big != "known":
+            expected = "known on links outside the gateways: their hosts know that MTU"
+            yield Problem(f"{link.key}.too_big", link.path.too_big, expected)
 
 
 def _of_network(found: ResolvedNetwork) -> Iterator[Problem]:
@@ -150,7 +256,13 @@ def _of_network(found: ResolvedNetwork) -> Iterator[Problem]:
                 told.add(problem)
                 yield problem
     # The tunnel of no flow is checked, too.
-    unused = replace(found.connections[0], tunnel=experiment.tunnel, mtu=experiment.path.host_mtu)
+    unused = replace(
+        found.connections[0],
+        tunnel=experiment.tunnel_named(None),
+        mtu=experiment.path.host_mtu,
+        between=None,
+        access={},
+    )
     yield from (it for it in _of_segments(unused, "tunnel") if it not in told)
     if not is_narrow:
         yield from dict.fromkeys(_of_buffers(found))
@@ -187,7 +299,7 @@ def _of_rtt(found: ResolvedNetwork, connection: Connection) -> Iterator[Problem]
     rtt = connection.flow.rtt
     if found.experiment.network is None or rtt is None:
         return
-    route = connection.hops[0]
+    route = connection.own_route
     least = found.topology.delay(route.to_server + route.to_client)
     if rtt < least:
         expected = f"{format_time(least)} or more, the RTT of the links on its route"
@@ -248,13 +360,14 @@ def _of_declared_tunnels(found: ResolvedNetwork) -> Iterator[Problem]:
         for index, hop in enumerate(tunnel.chain):
             yield from _of_hop(hop, found.topology, f"{key}.chain.{index}")
     for connection in found.connections if experiment.network is not None else ():
-        tunnel, (client, server) = connection.tunnel, connection.ends
-        if tunnel is not None and (tunnel.relays or 0) > len(connection.inner_hosts):
-            count = len(connection.inner_hosts)
+        tunnel, inner_hosts = connection.tunnel, connection.in_tunnel.inner_hosts
+        client, server = connection.in_tunnel.ends
+        if tunnel is not None and (tunnel.relays or 0) > len(inner_hosts):
+            count = len(inner_hosts)
             expected = f"at most {count}, the number of hosts between {client} and {server}"
             yield Problem(f"{found.tunnel_key(connection)}.relays", tunnel.relays, expected)
         elif tunnel is not None and tunnel.chain:
-            yield from _of_chain(tunnel, connection)
+            yield from _of_chain(tunnel, connection.in_tunnel)
 
 
 def _of_chain(tunnel: Tunnel, connection: Connection) -> Iterator[Problem]:
@@ -409,8 +522,9 @@ def _of_buffers(found: ResolvedNetwork) -> Iterator[Problem]:
     """Yield problems of queues that are too short for some packets."""
     seen: set[tuple[Any, ...]] = set()
     for connection in found.connections:
-        packets = connection.outer_packets
-        for hop in connection.hops:
+        crossed = [(hop, connection.outer_packets) for hop in connection.hops]
+        crossed += [(it.route, [it.full_packet[1]]) for it in connection.access.values()]
+        for hop, packets in crossed:
             for end in ("client", "server"):
                 sizes = (
                     packets

@@ -6,7 +6,7 @@ That is the payload of full segments, the sizes of packets, and the windows of s
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -18,6 +18,7 @@ from tunnelcc.config.hosts import Hosts
 from tunnelcc.config.tcp import Tcp
 from tunnelcc.config.topology import Route, Step, Topology
 from tunnelcc.config.tunnel import Tunnel
+from tunnelcc.errors import ConfigError
 from tunnelcc.hosts import costs
 from tunnelcc.hosts.kernels import kernels
 
@@ -49,7 +50,11 @@ class Connection:
     ``datagrams``: what cross traffic or a ping sends; ``role``: flow, cross_traffic or ping;
     ``number``: of the latter two, their place in the experiment's list.
 
-    For a tunnel, it is what its packets meet; the flow is then the first one in it.
+    For a tunnel, it is what its packets meet; the flow is then the first one in it. Of a flow
+    through a tunnel between gateways, ``between`` is what the tunnel's packets meet, and ``access``
+    what the flow's packets meet between each end's host and the gateway on its side. An end whose
+    host runs the tunnel has none. Of a tunnel of packets in another one, ``under`` is what its
+    packets meet as a flow of that one.
     """
 
     flow: Flow
@@ -71,6 +76,23 @@ class Connection:
     datagrams: Datagrams | None = None
     role: str = "flow"
     number: int = 0
+    between: Connection | None = None
+    under: Connection | None = None
+    access: dict[str, Connection] = field(default_factory=dict)
+
+    @property
+    def in_tunnel(self) -> Connection:
+        """What the packets of its tunnel meet; without gateways, that is itself."""
+        return self.between or self
+
+    @property
+    def is_turned(self) -> bool:
+        """Whether its client is behind the server of its tunnel."""
+        tunnel = self.between
+        if tunnel is None:
+            return False
+        hosts = self.topology.hosts_of(self.ends[0], self.route.to_server)
+        return hosts.index(tunnel.ends[0]) > hosts.index(tunnel.ends[1])
 
     @property
     def key(self) -> str:
@@ -119,8 +141,7 @@ class Connection:
     @property
     def inner_hosts(self) -> list[str]:
         """The hosts on the route, without its ends."""
-        links = self.topology.links
-        return [links[name].ends[not is_reverse] for name, is_reverse in self.route.to_server[:-1]]
+        return self.topology.hosts_of(self.ends[0], self.route.to_server)[1:-1]
 
     @property
     def hop_count(self) -> int:
@@ -130,7 +151,9 @@ class Connection:
 
     @cached_property
     def hops(self) -> list[Route]:
-        """The routes between neighbouring relays, or the route between the flow's hosts."""
+        """The routes between neighbouring relays, or that between the tunnel's or flow's hosts."""
+        if self.between is not None:
+            return self.between.hops
         between = self._relays()
         if not between:
             return [self.route]
@@ -153,7 +176,28 @@ class Connection:
     @cached_property
     def steps(self) -> frozenset[Step]:
         """The directions of links that the data cross."""
-        return frozenset(step for hop in self.hops for step in hop.sent_by(self.sender))
+        if self.between is None:
+            return frozenset(step for hop in self.hops for step in hop.sent_by(self.sender))
+        parts = [it.steps for it in (self.between, *self.access.values())]
+        return frozenset(step for part in parts for step in part)
+
+    @property
+    def uplinks(self) -> list[Route]:
+        """Of a tunnel: its other routes. Raises ConfigError with the key uplinks.routes."""
+        tunnel = self.tunnel
+        if tunnel is None or tunnel.uplinks is None:
+            return []
+        try:
+            return [self.topology.both_ways(*self.ends, it) for it in tunnel.uplinks.routes]
+        except ConfigError as error:
+            problem = error.problems[0]
+            raise ConfigError(replace(problem, key="uplinks.routes")) from None
+
+    @property
+    def own_route(self) -> Route:
+        """The route on which ``flows.rtt`` adds a delay: of its packets, or the first carrier's."""
+        tunnel = self.tunnel
+        return self.route if tunnel is None or tunnel.entry.CARRIES_PACKETS else self.hops[0]
 
     @property
     def path_mss(self) -> int:
@@ -177,11 +221,12 @@ class Connection:
         limit, tunnel = None, self.lowest_tunnel
         if tunnel is not None:
             limit = tunnel.entry.clamped_mss(
-                self.mtu, tunnel.mode, tunnel.mtu, tunnel.mss, self.versions
+                self.in_tunnel.mtu, tunnel.mode, tunnel.mtu, tunnel.mss, self.versions
             )
         if limit is None:
-            return self.path_mss
-        return min(self.tcp.mss, limit - self.tcp.option_bytes)
+            return self.in_tunnel.path_mss
+        access = [it.path_mss for it in self.access.values()]
+        return min(self.tcp.mss, limit - self.tcp.option_bytes, *access)
 
     @property
     def carried_mss(self) -> int:
@@ -193,8 +238,11 @@ class Connection:
 
     @cached_property
     def lowest_tunnel(self) -> Tunnel | None:
-        """The tunnel whose packets cross the path: the one below a relay, or the only one."""
-        return self.tunnel and (self.tunnel.below or self.tunnel)
+        """The tunnel that full segments enter: the one below a relay, or the flow's own."""
+        tunnel = self.tunnel
+        if tunnel is None or tunnel.entry.CARRIES_PACKETS:
+            return tunnel
+        return tunnel.below or tunnel
 
     @cached_property
     def versions(self) -> IpVersions:
@@ -222,7 +270,10 @@ class Connection:
     def inner_mtu(self) -> int:
         """The IP bytes of the largest packet that the flows' hosts send."""
         tunnel = self.tunnel
-        return self.mtu if tunnel is None else tunnel.entry.mtu(self.mtu, tunnel.mtu, self.versions)
+        if tunnel is None:
+            return self.mtu
+        mtu = tunnel.entry.mtu(self.in_tunnel.mtu, tunnel.mtu, self.versions)
+        return min(mtu, *(it.mtu for it in self.access.values())) if self.access else mtu
 
     @property
     def largest_packet(self) -> int:
@@ -250,7 +301,7 @@ class Connection:
     def outer_packets(self) -> list[int]:
         """The IP bytes that cross the path for a full segment of incompressible data."""
         ip = self.versions.inner if self.sends_datagrams else self.path_ip
-        return self._across_path(self.carried_mss + self.tcp.header_bytes(ip), "random")
+        return self.across_path(self.carried_mss + self.tcp.header_bytes(ip), "random")
 
     @property
     def stream(self) -> Flow:
@@ -267,16 +318,23 @@ class Connection:
         Without a datagram tunnel, this is the segment's own packet.
         """
         size = self.mss + self.tcp.header_bytes(self.versions.inner)
-        return self._across_path(size, self.stream.payload)
+        return self.across_path(size, self.stream.payload)
 
-    def _across_path(self, size: int, payload: str) -> list[int]:
-        """Return the IP bytes that cross the path for a packet of ``size`` IP bytes."""
+    def across_path(self, size: int, payload: str) -> list[int]:
+        """Return the IP bytes that cross the path for a packet of ``size`` IP bytes.
+
+        ``payload``: what it carries.
+        """
         tunnel = self.lowest_tunnel
         if tunnel is None:
             return [size]
-        return tunnel.entry.across_path(
-            size, self.mtu, tunnel.mode, tunnel.mtu, payload, self.versions
+        crossing = self.in_tunnel
+        outer = tunnel.entry.across_path(
+            size, crossing.mtu, tunnel.mode, tunnel.mtu, payload, self.versions
         )
+        if crossing.under is None:
+            return outer
+        return [it for packet in outer for it in crossing.under.across_path(packet, "random")]
 
     @property
     def window_scale(self) -> int:
@@ -324,6 +382,10 @@ class Connection:
         segment = self.mss
         if self.flow.transport == "quic":
             segment = self.quic_packet.data
+        elif side in self.access:
+            segment = min(segment, self.access[side].path_mss)
+            if self.tunnel is not None and not self.tunnel.entry.CARRIES_PACKETS:
+                segment = self.access[side].path_mss
         elif self.tunnel is not None:
             segment = self.tunnel.entry.host_mss(segment, self.loopback_ip)
         calls = _CALLS[self.flow.transport][side != self.sender]

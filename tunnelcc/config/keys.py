@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The keys of an experiment."""
 
+from collections.abc import Iterator
 from functools import cache
 from typing import Annotated, Any
 
@@ -20,9 +21,9 @@ from tunnelcc.config.network import Network
 from tunnelcc.config.path import Path
 from tunnelcc.config.tcp import Tcp
 from tunnelcc.config.traffic import CrossTraffic, Ping
-from tunnelcc.config.tunnel import Tunnel
+from tunnelcc.config.tunnel import Tunnel, Under
 from tunnelcc.config.values import Moment
-from tunnelcc.errors import ConfigError, Problem
+from tunnelcc.errors import MISSING, ConfigError, Problem
 from tunnelcc.schema import (
     SWITCH,
     TEXT,
@@ -180,17 +181,70 @@ class ExperimentKeys(Model):
         return self.tunnel_named(flow.tunnel)
 
     def tunnel_named(self, name: str | None) -> Tunnel | None:
-        """Return the tunnel of this name; None: the experiment's. Raises ConfigError."""
+        """Return the tunnel of this name; None: the experiment's. Raises ConfigError.
+
+        Where it goes through another one of ``tunnels``, it knows that one.
+        """
+        tunnel = self._declared(name)
+        return tunnel and self._over(tunnel, [name or "tunnel"])
+
+    def _over(self, tunnel: Tunnel, above: list[str]) -> Tunnel:
+        """Return ``tunnel`` with those that it goes through. ``above``: names of itself and those
+        that go through it.
+        """
+        name = "" if tunnel.under is None else tunnel.under.name
+        below = self.tunnels.get(name)
+        if below is None:
+            return tunnel
+        if name in above:
+            raise ConfigError(self._circle([*above[above.index(name) :], name]))
+        return tunnel.above(self._over(below, [*above, name]), name)
+
+    def problems_of_under(self) -> Iterator[Problem]:
+        """Yield problems of names of tunnels in ``under``."""
+        declared = [("tunnel", self.tunnel)]
+        declared += [(f"tunnels.{name}", it) for name, it in self.tunnels.items()]
+        for key, tunnel in declared:
+            under = None if tunnel is None else tunnel.under
+            if under is None:
+                continue
+            is_named, key = under.name in self.tunnels, f"{key}.under.name"
+            if not is_named and not under.is_in_catalogue:
+                yield self._unknown(under.name, "or a tunnel of the catalogue").below(key)
+            elif is_named and under != Under.parse(under.name):
+                expected = f"a name alone: its keys are those of tunnels.{under.name}"
+                yield Problem(key, MISSING, expected)
+            elif is_named and self.tunnels[under.name] is None:
+                yield Problem(key, under.name, "a tunnel, which this one is not: it is none")
+        told: set[str] = set()
+        for name in self.tunnels:
+            circle = [name]
+            while (tunnel := self.tunnels.get(circle[-1])) and tunnel.under:
+                circle.append(tunnel.under.name)
+                if circle[-1] in circle[:-1]:
+                    break
+            if len(circle) > 1 and circle[-1] == name and name not in told:
+                told.update(circle)
+                yield self._circle(circle).below(f"tunnels.{name}")
+
+    def _circle(self, names: list[str]) -> Problem:
+        expected = "a tunnel that does not go through this one"
+        return Problem("under.name", names[1], expected, f"a circle: {' → '.join(names)}")
+
+    def _unknown(self, name: str, last: str = "a tunnel of the catalogue, or none") -> Problem:
+        named = f" ({', '.join(self.tunnels)})" if self.tunnels else ""
+        own = (*self.tunnels, "none") if last.endswith("none") else (*self.tunnels,)
+        hint = catalog.suggestion(name, own)
+        return Problem("", name, f"a name from tunnels{named}, {last}", hint)
+
+    def _declared(self, name: str | None) -> Tunnel | None:
         if name is None:
             return self.tunnel
         if name in self.tunnels:
             return self.tunnels[name]
         known = (*self.tunnels, *catalog.names(), "none")
         if name not in known and not name.endswith(".toml"):
-            named = f" ({', '.join(self.tunnels)})" if self.tunnels else ""
-            expected = f"a name from tunnels{named}, a tunnel of the catalogue, or none"
-            hint = catalog.suggestion(name, (*self.tunnels, "none"))
-            raise ConfigError(Problem("", name, expected, hint))
+            raise ConfigError(self._unknown(name))
         tunnel: Tunnel | None = None if name == "none" else Tunnel.parse(name)
         return tunnel
 

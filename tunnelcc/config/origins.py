@@ -191,6 +191,8 @@ def tunnel(network: ResolvedNetwork, placed: ResolvedTunnel) -> dict[str, Number
     """Return the numbers of a tunnel."""
     connection, keys = placed.connection, placed.tunnel
     key = network.tunnel_key(placed.first.connection) + (".under" if placed.hop is not None else "")
+    if keys.title:
+        key = f"tunnels.{keys.title}"
     device = Number("–", "derived", "it carries bytes")
     if keys.mtu is not None:
         device = Number(format_size(connection.inner_mtu), "stated", f"{key}.mtu")

@@ -85,7 +85,8 @@ class ResolvedTunnel:
 
     ``connection``: what its packets meet; ``first``: the first flow in it, which defines its place;
     ``hop``: if set, the tunnel carries the relays' connections across this hop (from 0) instead of
-    flows.
+    flows. ``lower``: number of the tunnel that its packets go through; of that one, ``first`` is
+    those packets, if no flow is in it.
     """
 
     name: str
@@ -93,6 +94,7 @@ class ResolvedTunnel:
     connection: Connection
     first: ResolvedFlow
     hop: int | None = None
+    lower: int | None = None
 
     @property
     def hosts(self) -> list[str]:
@@ -220,10 +222,14 @@ def resolve(experiment: ExperimentKeys) -> ResolvedNetwork:
     sharers: dict[tuple[Any, ...], list[int]] = {}
     ends: list[Pair] = []
     for index, member in enumerate(members):
-        flow = member.single.flow
+        flow, tunnel = member.single.flow, tunnel_of[member.key]
         ends.append(topology.ends(flow, member.number))
-        name, has_tunnel = flow.tunnel or "tunnel", tunnel_of[member.key] is not None
-        key = (name, *ends[index], flow.route, flow.ack_route) if has_tunnel else ("", index)
+        key: tuple[Any, ...] = ("", index)
+        if tunnel is not None and tunnel.between is not None:
+            whole = topology.both_ways(*ends[index], flow.route, flow.ack_route)
+            key = (flow.tunnel or "tunnel", route_between(topology, tunnel, whole))
+        elif tunnel is not None:
+            key = (flow.tunnel or "tunnel", *ends[index], flow.route, flow.ack_route)
         sharers.setdefault(key, []).append(index)
     flows: dict[int, ResolvedFlow] = {}
     tunnels: list[ResolvedTunnel] = []
@@ -249,10 +255,11 @@ def resolve(experiment: ExperimentKeys) -> ResolvedNetwork:
             flows[index] = ResolvedFlow(known[kind], single.start, single.bytes, carrier)
         if tunnel:
             first = flows[numbers[0]]
-            tunnels.append(ResolvedTunnel(name, tunnel, first.connection, first))
+            tunnels.append(ResolvedTunnel(name, tunnel, first.connection.in_tunnel, first))
     found: dict[str, list[ResolvedFlow]] = {"flow": [], "cross_traffic": [], "ping": []}
     for index, member in enumerate(members):
         found[member.role].append(flows[index])
+    _add_lower(tunnels)
     return ResolvedNetwork(
         experiment,
         topology,
@@ -316,7 +323,7 @@ def _connection(
     route = topology.both_ways(client, server, flow.route, flow.ack_route)
     both = route.to_server + route.to_client
     rtt = topology.delay(both) if experiment.network is not None else experiment.path.rtt
-    return Connection(
+    connection = Connection(
         flow=flow,
         group=member.single.group,
         ends=ends,
@@ -335,6 +342,104 @@ def _connection(
         number=member.number,
         **rest,
     )
+    tunnel = connection.tunnel
+    is_nested = tunnel is not None and tunnel.entry.CARRIES_PACKETS and tunnel.below is not None
+    if tunnel is None or not (tunnel.between or is_nested):
+        return connection
+    return _through(connection, tunnel, hosts)
+
+
+def route_between(topology: Topology, tunnel: Tunnel, route: Route) -> Route:
+    """Return the links between a tunnel's gateways, which are hosts on ``route``, or all links.
+
+    The client of a packet tunnel is the gateway that is named first, that of relays the one nearer
+    to the flow's client. Raises ConfigError with the key between.
+    """
+    if tunnel.between is None:
+        return route
+    first, second = tunnel.between
+    hosts = topology.hosts_of(route.client, route.to_server)
+    is_turned = {first, second} <= {*hosts} and hosts.index(first) > hosts.index(second)
+    try:
+        part = topology.part(route, *((second, first) if is_turned else (first, second)))
+    except ConfigError as error:
+        raise error.below("between") from None
+    return part.turned if is_turned and tunnel.entry.CARRIES_PACKETS else part
+
+
+def _through(whole: Connection, tunnel: Tunnel, hosts: dict[str, Hosts]) -> Connection:
+    """Return the connection of a flow with its parts: to gateways, between them, and behind.
+
+    Also those of the tunnel's packets, if they go through another one.
+    """
+    topology, route = whole.topology, whole.route
+    crossed = route_between(topology, tunnel, route)
+
+    def over(part: Route, **changes: Any) -> Connection:
+        both = part.to_server + part.to_client
+        return replace(
+            whole,
+            ends=(part.client, part.server),
+            client=hosts[part.client],
+            server=hosts[part.server],
+            route=part,
+            mtu=min(topology.links[step.link].path.host_mtu for step in both),
+            rtt=topology.delay(both),
+            **changes,
+        )
+
+    on_way = topology.hosts_of(route.client, route.to_server)
+    is_turned = on_way.index(crossed.client) > on_way.index(crossed.server)
+    near, far = crossed.ends[::-1] if is_turned else crossed.ends
+    direction = {"up": "down", "down": "up"}[whole.direction] if is_turned else whole.direction
+    ip = tunnel.ip or whole.path_ip
+    parts = {"client": (route.client, near), "server": (far, route.server)}
+    access = {
+        end: over(topology.part(route, *ends), tunnel=None, tunnel_number=None, path_ip=ip)
+        for end, ends in parts.items()
+        if ends[0] != ends[1]
+    }
+    between = over(crossed, direction=direction)
+    if tunnel.uplinks is not None:
+        mtus = [
+            topology.links[step.link].path.host_mtu for it in between.uplinks for step in it.steps
+        ]
+        between = replace(between, mtu=min(between.mtu, *mtus))
+    below = tunnel.below if tunnel.entry.CARRIES_PACKETS else None
+    if below is not None:
+        # To the other tunnel, they are datagrams that cannot be compressed.
+        keys = {"payload": "random", "transport": "udp", "count": 1}
+        packets = between.stream.model_copy(update=keys)
+        flow = replace(
+            between,
+            flow=packets,
+            tunnel=below,
+            tunnel_number=None,
+            sharers=(packets,),
+            between=None,
+        )
+        under = _through(flow, below, hosts)
+        between = replace(between, mtu=under.inner_mtu, under=under)
+    return replace(whole, between=between, access=access)
+
+
+def _add_lower(tunnels: list[ResolvedTunnel]) -> None:
+    """Add the tunnels that packets of others go through. Two that name the same one share it."""
+    for number, placed in enumerate(tunnels):  # as the list grows
+        under = placed.connection.under
+        if under is None:
+            continue
+        assert under.tunnel is not None
+        name = under.tunnel.title or f"{placed.name}.under"
+        may_share = bool(under.tunnel.title) and under.tunnel.entry.CARRIES_PACKETS
+        place = name, under.in_tunnel.route
+        known = [(it.name, it.connection.route) for it in tunnels]
+        if may_share and place in known:
+            tunnels[number] = replace(placed, lower=known.index(place))
+            continue
+        tunnels[number] = replace(placed, lower=len(tunnels))
+        first = ResolvedFlow(under, 0.0, None, 0)
+        tunnels.append(ResolvedTunnel(name, under.tunnel, under.in_tunnel, first))
 
 
 def _host(experiment: ExperimentKeys, topology: Topology, name: str) -> Hosts:
@@ -354,7 +459,7 @@ def _alike(members: Sequence[_Member]) -> tuple[Flow, ...]:
 def _below(tunnels: Sequence[ResolvedTunnel]) -> Iterator[ResolvedTunnel]:
     """Yield the tunnels that carry the connections of relays, one for each hop."""
     for relays in tunnels:
-        below = relays.tunnel.below
+        below = None if relays.tunnel.entry.CARRIES_PACKETS else relays.tunnel.below
         if below is not None:
             connection = replace(relays.connection, tunnel=below)
             for hop in range(relays.connection.hop_count):

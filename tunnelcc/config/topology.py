@@ -80,6 +80,21 @@ class Route(NamedTuple):
         """Return the links that packets of one end cross: ``client`` or ``server``."""
         return self.to_server if end == "client" else self.to_client
 
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """The links of both directions."""
+        return self.to_server + self.to_client
+
+    @property
+    def ends(self) -> Pair:
+        """The client's host and the server's."""
+        return self.client, self.server
+
+    @property
+    def turned(self) -> Route:
+        """The same links with client and server exchanged."""
+        return Route(self.server, self.client, self.to_client, self.to_server)
+
 
 @dataclass(frozen=True)
 class Topology:
@@ -153,6 +168,32 @@ class Topology:
             return Route(client, server, there, self.route(server, client, back))
         except ConfigError as error:
             raise error.below("ack_route") from None
+
+    def hosts_of(self, start: str, steps: Sequence[Step]) -> list[str]:
+        """Return the hosts on the way over ``steps`` from ``start``, both ends included."""
+        ends = [self.links[step.link].ends[not step.is_reverse] for step in steps]
+        return [start, *ends]
+
+    def part(self, route: Route, client: str, server: str) -> Route:
+        """Return the links of ``route`` between two of its hosts, the first nearer to its client.
+
+        Raises ConfigError with no key if one of them is not on both ways, or not in this order.
+        """
+        parts = []
+        for steps, start, first, last in (
+            (route.to_server, route.client, client, server),
+            (route.to_client, route.server, server, client),
+        ):
+            hosts = self.hosts_of(start, steps)
+            for host in (first, last):
+                if host not in hosts:
+                    expected = f"hosts on the way ({' → '.join(hosts)})"
+                    raise ConfigError(Problem("", [client, server], expected))
+            if hosts.index(first) > hosts.index(last):
+                expected = f"hosts that both ways pass in this order ({' → '.join(hosts)})"
+                raise ConfigError(Problem("", [client, server], expected))
+            parts.append(steps[hosts.index(first) : hosts.index(last)])
+        return Route(client, server, *parts)
 
     def check_host(self, key: str, host: str) -> None:
         """Raise ConfigError unless ``host``, the value of ``key``, is a host."""

@@ -3,7 +3,7 @@
 
 from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import Field, field_validator, model_serializer, model_validator
+from pydantic import Field, PrivateAttr, field_validator, model_serializer, model_validator
 
 from tunnelcc import catalog, modules
 from tunnelcc.catalog.values import (
@@ -19,11 +19,25 @@ from tunnelcc.catalog.values import (
     WindowSize,
 )
 from tunnelcc.config.congestion import CongestionControl
+from tunnelcc.config.network import BETWEEN
 from tunnelcc.config.path import Path
+from tunnelcc.config.shapes import Pair
 from tunnelcc.config.values import LinkRate, Probability, QueueRoom, Rtt
 from tunnelcc.errors import MISSING, ConfigError, Problem
-from tunnelcc.schema import CARRIERS, NAME, SWITCH, TEXT, Kind, Model, size, time, whole
-from tunnelcc.schema.units import format_rate, format_time
+from tunnelcc.schema import (
+    CARRIERS,
+    NAME,
+    ROUTE,
+    SWITCH,
+    TEXT,
+    Kind,
+    Model,
+    choice,
+    size,
+    time,
+    whole,
+)
+from tunnelcc.schema.units import UnitError, format_rate, format_time
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -113,7 +127,8 @@ class PacketTunnel(Model):
     @classmethod
     def _read(cls, data: Any) -> Any:
         if isinstance(data, str):
-            _check_tunnel("", data)
+            if not cls._may_be_named(data):
+                _check_tunnel("", data)
             return {"name": data}
         if isinstance(data, dict):
             if "name" not in data:
@@ -123,9 +138,18 @@ class PacketTunnel(Model):
             _check_tunnel("name", data["name"])
         return data
 
+    @classmethod
+    def _may_be_named(cls, name: str) -> bool:
+        """Whether a name that the catalogue does not have may be another tunnel's."""
+        return False
+
     @model_validator(mode="after")
     def _check_entry(self) -> "Self":
-        self.entry.check(self._changes())
+        if self._may_be_named(self.name):
+            return self
+        changes = self._changes()
+        changes.pop("between", None)  # of any tunnel
+        self.entry.check(changes)
         return self
 
     @property
@@ -148,17 +172,19 @@ class PacketTunnel(Model):
 
 
 class Under(PacketTunnel):
-    """The datagram tunnel that a relay's carriers go through."""
+    """The tunnel that another tunnel's packets, or a relay's carriers, go through.
 
-    @model_validator(mode="after")
-    def _check_kind(self) -> "Self":
-        if self.entry.HAS_CARRIERS:
-            names = catalog.names()
-            fitting = [name for name in names if not catalog.load(name).HAS_CARRIERS]
-            raise ConfigError(
-                Problem("name", self.name, "a datagram tunnel, one of " + ", ".join(fitting))
-            )
-        return self
+    A name alone may be one of ``tunnels``, which an experiment knows.
+    """
+
+    @property
+    def is_in_catalogue(self) -> bool:
+        """Whether the name is one of the catalogue, or a file."""
+        return not self._may_be_named(self.name)
+
+    @classmethod
+    def _may_be_named(cls, name: str) -> bool:
+        return name not in catalog.names() and not name.endswith(".toml")
 
 
 class KcpKeys(Model):
@@ -193,6 +219,41 @@ class KcpKeys(Model):
     )
 
 
+def _parse_routes(value: object) -> tuple[tuple[str, ...], ...]:
+    if not isinstance(value, (list, tuple)) or not value:
+        raise UnitError(_ROUTES)
+    return tuple(ROUTE.parse(route) for route in value)
+
+
+_ROUTES = "a list of routes, such as [['edge-a', 'isp-2', 'edge-b']]"
+_ROUTES_KIND = Kind(_parse_routes, lambda routes: [list(it) for it in routes], _ROUTES)
+
+
+class Uplinks(Model):
+    """More routes between a tunnel's gateways, beside the one on the way of its flows.
+
+    The times of probes are EthUDP's: a fail-over takes 5 to 6 seconds.
+    """
+
+    routes: Annotated[tuple[tuple[str, ...], ...], _ROUTES_KIND] = Field(
+        description="these routes, each as its hosts from the first gateway to the second"
+    )
+    use: Annotated[str, choice("fail-over", "flows", "packets")] = Field(
+        "fail-over",
+        description="fail-over: the first route over which probes are answered; flows: a route for "
+        "each flow, in turn; packets: a route for each packet, in turn",
+    )
+    probe_interval: Annotated[float, time(1e-3, 3600)] = Field(
+        1.0, description="time between the probes that each end sends over each route"
+    )
+    fail_after: Annotated[int, whole(1, 1000)] = Field(
+        5, description="a route fails when its last answer is more than so many intervals old"
+    )
+    return_after: Annotated[int, whole(1, 1000)] = Field(
+        4, description="a route works again when its last answer is less than so many intervals old"
+    )
+
+
 class Tunnel(PacketTunnel):
     """A tunnel: its catalogue entry, and the keys that differ from it.
 
@@ -200,6 +261,14 @@ class Tunnel(PacketTunnel):
     True
     """
 
+    between: Annotated[Pair, BETWEEN] | None = Field(
+        None,
+        description="the two gateways that run the tunnel, hosts on the way of its flows; the "
+        "first one dials; default: the flows' own hosts",
+    )
+    uplinks: Uplinks | None = Field(
+        None, description="more routes between the gateways of a datagram tunnel; needs between"
+    )
     cc: CongestionControl | None = Field(
         None,
         description="congestion control of the carrier; default: the flow's, or over QUIC the "
@@ -216,7 +285,8 @@ class Tunnel(PacketTunnel):
     )
     under: Under | None = Field(
         None,
-        description="datagram tunnel that the relay's carriers go through, such as wireguard; "
+        description="tunnel that this tunnel's packets or carriers go through: a name from "
+        "tunnels, or a tunnel as in tunnel; below relays a datagram tunnel, such as wireguard; "
         "default: the entry's",
     )
     carriers: Annotated[str | int, CARRIERS] | None = Field(
@@ -259,6 +329,13 @@ class Tunnel(PacketTunnel):
 
     @model_validator(mode="after")
     def _check_relays(self) -> "Tunnel":
+        if self.uplinks is not None:
+            routes = [list(route) for route in self.uplinks.routes]
+            if self.between is None:
+                raise ConfigError(Problem("uplinks.routes", routes, "no value: it needs between"))
+            if self.under is not None:
+                expected = "no value with under: the tunnel below has the routes"
+                raise ConfigError(Problem("uplinks.routes", routes, expected))
         if self.relays and self.chain:
             raise ConfigError(Problem("relays", self.relays, "no value, because chain is given"))
         ccs = {"cc": self.cc, **{f"chain.{i}.cc": hop.cc for i, hop in enumerate(self.chain)}}
@@ -279,11 +356,27 @@ class Tunnel(PacketTunnel):
                 raise error.below(f"carrier.{key}").located_in(where) from None
         return self
 
+    _below: "Tunnel | None" = PrivateAttr(None)
+    _title: str = PrivateAttr("")
+
     @property
     def below(self) -> "Tunnel | None":
-        """The datagram tunnel that carries the relays' connections, if any."""
+        """The tunnel that its packets, or the relays' connections, go through, if any."""
+        if self._below is not None:
+            return self._below
         under = self.under.model_dump() if self.under else self.entry.under
         return None if under is None else Tunnel.model_validate(under)
+
+    @property
+    def title(self) -> str:
+        """Its name in ``tunnels``, if it is below another tunnel by that name; otherwise ""."""
+        return self._title
+
+    def above(self, below: "Tunnel", title: str) -> "Tunnel":
+        """Return this tunnel over ``below``, the one of ``tunnels`` with the name ``title``."""
+        copy, lower = self.model_copy(), below.model_copy()
+        lower._title, copy._below = title, lower
+        return copy
 
     @property
     def has_one_path(self) -> bool:
@@ -312,6 +405,10 @@ class Tunnel(PacketTunnel):
 
     def _changes(self) -> dict[str, Any]:
         changes = super()._changes()
+        if self.between is not None:
+            changes["between"] = list(self.between)
+        if self.uplinks is not None:
+            changes["uplinks"] = self.uplinks.table()
         for key in ("cc", "under"):
             if key in changes:
                 changes[key] = changes[key].model_dump()

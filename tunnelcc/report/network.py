@@ -72,11 +72,16 @@ def _tunnels(network: ResolvedNetwork) -> Section:
         entry = placed.tunnel.name
         name = entry if placed.name in ("tunnel", entry) else f"{placed.name} ({entry})"
         carried = f"{members} flow{'s' if members > 1 else ''}"
+        above = [it.tunnel.name for it in network.tunnels if it.lower == number]
         if placed.hop is not None:
             carried = "carriers"
-        if placed.hop is None and placed.tunnel.entry.HAS_CARRIERS:
+        elif not members and above:
+            carried = ", ".join(above)
+        elif placed.hop is None and placed.tunnel.entry.HAS_CARRIERS:
             carried += f", {len(carriers)} carriers"
         hosts = placed.hosts if placed.hop is None else placed.hosts[placed.hop : placed.hop + 2]
+        if placed.lower is not None:
+            carried += f", through {network.tunnels[placed.lower].tunnel.name}"
         rows.append(((name, " → ".join(hosts), carried), origins.tunnel(network, placed)))
     return ("tunnel", "hosts", "carries"), rows
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 
+from tunnelcc.catalog.values import datagram_headers
 from tunnelcc.config import Experiment, Hosts
 from tunnelcc.config.connection import Connection
 from tunnelcc.config.draws import uniform
@@ -33,6 +34,9 @@ __all__ = ["experiment_spec", "layer_wire_bytes", "network_spec", "spec_text"]
 
 # What iperf3 writes on each connection before any data (COOKIE_SIZE in its source).
 _IPERF_COOKIE = 37
+
+# What EthUDP's probes and answers carry: PING:PING: and PONG:PONG:.
+_PROBE = 10
 
 
 def experiment_spec(experiment: Experiment) -> Spec:
@@ -63,7 +67,10 @@ class _Builder:
         experiment, topology = self.experiment, self.network.topology
         flows = list(self._flows())
         tunnels = [
-            self._tunnel(tunnel) | self._tunnel_start(tunnel, number)
+            self._tunnel(tunnel)
+            | self._tunnel_start(tunnel, number)
+            | self._under(tunnel)
+            | self._uplinks(tunnel)
             for number, tunnel in enumerate(self.network.tunnels)
         ]
         lists = {
@@ -136,6 +143,7 @@ class _Builder:
             "extra_delay": self._extra_delay(connection),
             "sender": connection.sender,
             "tunnel": connection.tunnel_number,
+            **self._access(connection),
             "tcp": tcp["tcp"],
             "app_per_byte": {side: connection.app_cost(side) for side in ("client", "server")},
             "cc": congestion(flow.cc),
@@ -152,9 +160,16 @@ class _Builder:
             alike["quic"] = _place_in(self.quic, settings)
         return alike | tcp  # and what the flow has beside "tcp"
 
+    def _access(self, connection: Connection) -> Spec:
+        """The routes between the flow's hosts and the gateways of its tunnel."""
+        if connection.between is None:
+            return {}
+        routes = {end: self._number(it.route) for end, it in connection.access.items()}
+        return {"access": {"routes": routes, "is_turned": connection.is_turned}}
+
     def _extra_delay(self, connection: Connection) -> Spec:
         """The delay that flows.rtt adds to the links' delay, half of it in each direction."""
-        rtt, (first, *_) = connection.flow.rtt, connection.hops
+        rtt, first = connection.flow.rtt, connection.own_route
         if rtt is None:
             return {"client": 0, "server": 0}
         delays = {"client": self._delay(first.to_server), "server": self._delay(first.to_client)}
@@ -191,6 +206,43 @@ class _Builder:
         ]
         hops = hops if placed.hop is None else [hops[placed.hop]]
         return tunnel_spec(tunnel.entry, placed.connection, hops)
+
+    def _uplinks(self, placed: ResolvedTunnel) -> Spec:
+        """The other routes of a tunnel."""
+        uplinks = placed.tunnel.uplinks
+        if uplinks is None:
+            return {}
+        return {
+            "uplinks": {
+                "routes": [self._number(route) for route in placed.connection.uplinks],
+                "use": uplinks.use.replace("-", "_"),
+                "interval": nanoseconds(uplinks.probe_interval),
+                "probe": _PROBE + datagram_headers(placed.connection.path_ip),
+                "fail_after": uplinks.fail_after,
+                "return_after": uplinks.return_after,
+            }
+        }
+
+    def _under(self, placed: ResolvedTunnel) -> Spec:
+        """The flow as which a tunnel's packets, or its carrier, go through another tunnel."""
+        under = placed.connection.under
+        if under is None or under.tunnel is None:
+            return {}
+        from tunnelcc.simulation.spec_tunnels import nested_tcp  # as in _tunnel()
+
+        carrier = under.tunnel.carrier_cc or under.flow.cc
+        return {
+            "under": {
+                "route": self._number(under.route),
+                "tunnel": placed.lower,
+                **self._access(under),
+                "sender": under.sender,
+                "tcp": _place_in(self.tcp, nested_tcp(placed.tunnel.entry, placed.connection)),
+                "cc": congestion(under.flow.cc),
+                "carrier_cc": congestion(carrier),
+                "datagrams": {"header": datagram_headers(under.path_ip)},
+            }
+        }
 
 
 def _flow_tcp(connection: Connection) -> dict[str, Spec]:

@@ -19,7 +19,10 @@ from tunnelcc.simulation.spec_tcp import own_socket, path_tcp
 
 def flow_tcp(entry: PacketEntry, connection: Connection) -> dict[str, Spec]:
     """The TCP settings of a flow in the tunnel, whose device does not merge segments."""
-    return {"tcp": tcp_of_flow(connection, connection.mss, connection.versions.inner) | {"gro": 0}}
+    tcp = tcp_of_flow(connection, connection.mss, connection.versions.inner)
+    receiver = "server" if connection.sender == "client" else "client"
+    # Behind a gateway, the receiver's own network card merges them.
+    return {"tcp": tcp if receiver in connection.access else tcp | {"gro": 0}}
 
 
 def datagram_tunnel(entry: DatagramEntry, connection: Connection, hops: Sequence[Spec]) -> Spec:
@@ -46,8 +49,6 @@ def datagram_tunnel(entry: DatagramEntry, connection: Connection, hops: Sequence
 def stream_tunnel(entry: StreamEntry, connection: Connection, hops: Sequence[Spec]) -> Spec:
     """A tunnel that carries packets in a TCP connection."""
     assert connection.tunnel is not None
-    carrier_tcp = path_tcp(connection, connection.path_mss, connection.path_ip)
-    carrier_tcp |= own_socket(entry.carrier, connection.tunnel)
     return {
         "kind": "stream",
         "end": _tunnel_end(connection, entry),
@@ -57,10 +58,18 @@ def stream_tunnel(entry: StreamEntry, connection: Connection, hops: Sequence[Spe
             "client": [layer.spec() for layer in entry.to_server],
             "server": [layer.spec() for layer in entry.to_client],
         },
-        "carrier_tcp": carrier_tcp,
+        "carrier_tcp": carrier_tcp(entry, connection),
         "carrier_cc": congestion(connection.tunnel.carrier_cc or connection.stream.cc),
         "route": hops[0]["route"],
     }
+
+
+def carrier_tcp(entry: StreamEntry, connection: Connection) -> Spec:
+    """The TCP settings of a stream tunnel's carrier."""
+    tunnel, under = connection.tunnel, connection.under
+    assert tunnel is not None
+    mss = connection.path_mss if under is None else under.mss
+    return path_tcp(connection, mss, connection.path_ip) | own_socket(entry.carrier, tunnel)
 
 
 def _fec(fec: Fec, inner: list[int]) -> Spec:

@@ -8,7 +8,15 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from tunnelcc.catalog.kcp import Kcp, SessionFec
-from tunnelcc.catalog.relay import MESSAGE_CALLS, WRITE_CALLS, Cost, Mux, RelayEntry, Windows
+from tunnelcc.catalog.relay import (
+    MESSAGE_CALLS,
+    WRITE_CALLS,
+    Cost,
+    Mux,
+    RelayEntry,
+    Sockets,
+    Windows,
+)
 from tunnelcc.catalog.rudp import Rudp
 from tunnelcc.catalog.values import datagram_headers, parity_counts
 from tunnelcc.config import Tunnel
@@ -17,7 +25,13 @@ from tunnelcc.config.tunnel import KcpKeys
 from tunnelcc.hosts import costs
 from tunnelcc.simulation.spec_parts import Spec, handshake, layer_wire_bytes, nanoseconds, same
 from tunnelcc.simulation.spec_quic import quic_connection
-from tunnelcc.simulation.spec_tcp import app_sockets, loopback_tcp, own_socket, path_tcp
+from tunnelcc.simulation.spec_tcp import (
+    asked_receive_buffer,
+    asked_send_buffer,
+    loopback_tcp,
+    own_socket,
+    path_tcp,
+)
 
 # Bytes after which a carrier's TLS records have their full size.
 _STEADY = 2**20
@@ -36,17 +50,32 @@ class _RelayCalls(NamedTuple):
 
 
 def flow_tcp(entry: RelayEntry, connection: Connection) -> dict[str, Spec]:
-    """The TCP settings of a flow's carrier, and of its two connections on loopbacks."""
+    """The TCP settings of a flow's carrier, and of its connections to the relays at both ends.
+
+    These are on the hosts' loopbacks, or cross the links to a gateway.
+    """
     link, near, far = entry.loopback.link, entry.loopback.sending, entry.loopback.receiving
-    assert connection.tunnel is not None
-    is_up = connection.direction == "up"
-    if not is_up:
+    carrier, tunnel = connection.in_tunnel, connection.tunnel
+    assert tunnel is not None
+    sends = "client" if connection.direction == "up" else "server"
+    if sends == "server":
         near, far = far, near
+
+    def beside(end: str, sockets: Sockets) -> Spec:
+        access = connection.access.get(end)
+        if access is None:
+            spec = loopback_tcp(connection, link, sockets)
+        else:
+            spec = path_tcp(access, access.path_mss, access.path_ip)
+        if end == sends:
+            return spec | asked_send_buffer(connection)
+        return asked_receive_buffer(connection, spec)
+
     return {
-        "tcp": path_tcp(connection, connection.mss, connection.versions.inner)
-        | own_socket(entry.carrier, connection.tunnel),
-        "app_tcp": loopback_tcp(connection, link, near) | app_sockets(connection, is_up),
-        "target_tcp": loopback_tcp(connection, link, far) | app_sockets(connection, not is_up),
+        "tcp": path_tcp(carrier, carrier.mss, carrier.versions.inner)
+        | own_socket(entry.carrier, tunnel),
+        "app_tcp": beside("client", near),
+        "target_tcp": beside("server", far),
     }
 
 

@@ -44,27 +44,28 @@ def path_tcp(connection: Connection, mss: int, ip: int) -> Spec:
 
 def flow_tcp(connection: Connection, mss: int, ip: int) -> Spec:
     """As path_tcp(), of the applications' own connection, with the buffers that they ask for."""
-    spec, window = path_tcp(connection, mss, ip), connection.asked_window
-    if window is None:
-        return spec
-    for key in ("initial_receive_window", "initial_receive_room"):
-        spec.pop(key, None)
-    # tcp_select_initial_window(): a buffer that somebody set bounds the window (window_clamp).
-    scale = max(window.bit_length() - 16, 0)
-    return spec | _asked_send_buffer(connection) | {"receive_window": window, "window_scale": scale}
+    spec = path_tcp(connection, mss, ip)
+    return asked_receive_buffer(connection, spec) | asked_send_buffer(connection)
 
 
-def app_sockets(connection: Connection, is_sender: bool) -> Spec:
-    """What an application asks for on its loopback to a relay."""
+def asked_receive_buffer(connection: Connection, spec: Spec) -> Spec:
+    """Return the settings ``spec`` with the receive buffer that the application asks for."""
     window = connection.asked_window
     if window is None:
+        return spec
+    initial = ("initial_receive_window", "initial_receive_room")
+    spec = {key: value for key, value in spec.items() if key not in initial}
+    # tcp_select_initial_window(): a buffer that somebody set bounds the window (window_clamp).
+    scale = max(window.bit_length() - 16, 0)
+    return spec | {"receive_window": window, "window_scale": scale}
+
+
+def asked_send_buffer(connection: Connection) -> Spec:
+    """Return the settings of the send buffer that the application asks for."""
+    if connection.flow.window is None:
         return {}
-    return _asked_send_buffer(connection) if is_sender else {"receive_window": window}
-
-
-def _asked_send_buffer(connection: Connection) -> Spec:
-    kernel, asked = kernels()[connection.sending.kernel], connection.flow.window or 0
-    size = kernel.send_buffer(kernel.asked_buffer(asked))
+    kernel = kernels()[connection.sending.kernel]
+    size = kernel.send_buffer(kernel.asked_buffer(connection.flow.window))
     return {"send_buffer": size, "send_buffer_per_segment": 0}
 
 

@@ -33,5 +33,18 @@ def flow_tcp(entry: Entry, connection: Connection) -> dict[str, Spec]:
     raise AssertionError(f"no specification for flows in tunnels of kind {entry.kind}")
 
 
+def nested_tcp(entry: Entry, connection: Connection) -> Spec:
+    """The TCP settings of what the tunnel of ``connection`` sends through another one.
+
+    Those of its own carrier, or of relays' carriers that take its datagrams.
+    """
+    under = connection.under
+    assert under is not None
+    assert under.tunnel is not None
+    if isinstance(entry, StreamEntry):
+        return spec_packets.carrier_tcp(entry, connection)
+    return flow_tcp(under.tunnel.entry, under)["tcp"]
+
+
 flow_tcp.register(RelayEntry, spec_relay.flow_tcp)
 flow_tcp.register(PacketEntry, spec_packets.flow_tcp)

@@ -163,6 +163,12 @@ BAD_VALUES = {
     "pings.stop": [*NOT_A_TIME, "0s"],
     "pings.tunnel": [5, "two\nlines", "wiregard", "kcptun"],
     "tunnel.name": ["gost", "gost-relay-wws", 5, "nofile.toml", ""],
+    "tunnel.between": [*NOT_A_ROUTE, ["a", "a"], ["client", "a"], ["client", "server", "a"]],
+    "tunnel.uplinks.routes": [*NOT_A_ROUTE, [[]], [["client", "server"], 5], [["server", "a"]]],
+    "tunnel.uplinks.use": ["fail_over", "", 5],
+    "tunnel.uplinks.probe_interval": [*NOT_A_TIME, "0s", "2h"],
+    "tunnel.uplinks.fail_after": [0, 1001, "5", 1.5, True],
+    "tunnel.uplinks.return_after": [0, 1001, "5", 1.5, True],
     "tunnel.cc": NOT_A_NAME,
     "tunnel.nodelay": NOT_A_SWITCH,
     "tunnel.copy_buffer": [*NOT_A_SIZE, 0, "17MiB"],
@@ -182,7 +188,7 @@ BAD_VALUES = {
     "tunnel.kcp.server_send_window": NOT_A_WINDOW,
     "tunnel.kcp.server_receive_window": NOT_A_WINDOW,
     "tunnel.fec_timeout": [*NOT_A_TIME, "0s", "2h", "31s"],
-    "tunnel.under.name": ["gost", "gost-relay-ws", "ssh-tun", 5, "nofile.toml", ""],
+    "tunnel.under.name": ["gost", "gost-relay-ws", "ssh-tun", 5, "nofile.toml", "", "none"],
     "tunnel.under.mode": ["aes", "", 5, "two\nlines"],
     "tunnel.under.ip": [0, 5, 46, "4", "IPv6", 4.0, True],
     "tunnel.under.mtu": [575, 65536, "1500B", 1400.5, True],
@@ -278,6 +284,8 @@ def _tunnel_with(key: str) -> str:
         return "kcptun"
     if name == "rate":
         return "finalspeed"
+    if name.startswith("uplinks."):
+        return "ethudp"
     return "ethudp" if name in DatagramEntry.OVERRIDES else "gost-relay-ws"
 
 
@@ -297,6 +305,11 @@ def _settings_around(key: str) -> dict[str, object]:
         around = {f"{group}.name": "sdwan-fec" if name.startswith("fec") else "ethudp"}
     if key == "path.reverse_buffer":
         around = {"path.reverse_rate": "10Mbps"}
+    if table == "uplinks":
+        around |= {
+            f"{where}.between": ["client", "server"],
+            f"{group}.routes": [["client", "server"]],
+        }
     if table == "kcp":
         around |= {f"{where}.mode": "manual"}
     if key.startswith("path.reverse."):

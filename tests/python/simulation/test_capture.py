@@ -197,6 +197,48 @@ def test_tshark_understands_every_tunnel(tmp_path, tshark):
     assert {"tls", "websocket", "ssh", "wg", "openvpn", "esp", "vxlan", "quic"} <= protocols
 
 
+_SITES = {
+    "network": {
+        "links": {
+            "lan-a": {"between": ["pc-a", "edge-a"], "rate": "1Gbps", "rtt": "1ms"},
+            "wan": {"between": ["edge-a", "edge-b"], "rate": "20Mbps", "rtt": "20ms"},
+            "lan-b": {"between": ["edge-b", "pc-b"], "rate": "1Gbps", "rtt": "1ms"},
+        }
+    },
+    "duration": "1s",
+}
+_GATES = {"between": ["edge-a", "edge-b"]}
+_NOT_CLEAN = "_ws.malformed or ip.checksum.status == 0 or udp.checksum.status == 0 or " \
+    "tcp.checksum.status == 0"  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("upper", "lower", "protocols"),
+    [
+        ("vxlan", "vxlan", "ip:udp:vxlan:eth:ethertype:ip:udp:vxlan:eth:ethertype:ip:tcp"),
+        ("ipsec-esp", "vxlan", "ip:udp:vxlan:eth:ethertype:ip:esp"),
+        ("openvpn-tcp", "wireguard", "ip:udp:wg"),
+        ("wireguard", "gost-relay-ws", "ip:udp:wg"),
+    ],
+)
+def test_tshark_understands_a_tunnel_in_a_tunnel(upper, lower, protocols, tmp_path, tshark):
+    file = tmp_path / "nested.pcapng"
+    table = _SITES | {"tunnel": {"name": upper, "under": lower, "mtu": 1300, **_GATES}}
+    table |= {"flows": {"from": "pc-a", "to": "pc-b", "bytes": "50kB"}}
+    tc.run(table, capture=tc.Capture(file, at=["edge-a"], snap="full"))
+    seen = [row[0] for row in tshark(file, "frame.protocols")]
+    assert any(protocols in it for it in seen)
+    assert tshark(file, "frame.number", only=_NOT_CLEAN) == []
+
+
+def test_datagrams_to_a_relay_at_a_gateway_are_captured(tmp_path):
+    file = tmp_path / "udp.pcapng"
+    table = _SITES | {"tunnel": {"name": "gost-relay-ws", **_GATES}}
+    table |= {"flows": {"from": "pc-a", "to": "pc-b", "transport": "udp", "rate": "1Mbps"}}
+    result = tc.run(table, capture=tc.Capture(file, at=["lan-a"], snap="full"))
+    assert len(_packets(file)) == result.flows[0].sent > 0
+
+
 def test_a_place_that_does_not_exist_gets_the_nearest_name(tmp_path, run):
     code, _, err = run("run", "--capture", tmp_path / "x.pcapng", "--at", "servr")
     assert code == 2

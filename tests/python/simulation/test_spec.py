@@ -334,7 +334,8 @@ ELSEWHERE = {
 #: Keys that say who is where: test_network.py.
 OF_NETWORKS = (
     "path.reverse.", "tunnels.", "network.", "flows.from", "flows.to", "flows.direction",
-    "flows.route", "tunnel.chain.host", "flows.ack_route", "flows.tunnel",
+    "flows.route", "tunnel.chain.host", "flows.ack_route", "flows.tunnel", "tunnel.between",
+    "tunnel.uplinks.",
     "cross_traffic.from", "cross_traffic.to",
     "cross_traffic.direction", "cross_traffic.route",
     "pings.from", "pings.to", "pings.direction", "pings.route",

@@ -1,0 +1,263 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Tunnels between gateways, and tunnels in tunnels: by hand, and what cannot be."""
+
+from __future__ import annotations
+
+import csv
+
+import numpy as np
+import pytest
+
+import tunnelcc as tc
+from helpers import ROOT
+from tunnelcc.config.resolved import resolve
+from tunnelcc.simulation.spec import experiment_spec
+
+LINKS = {
+    "lan-a": {"between": ["pc-a", "edge-a"], "rate": "1Gbps", "rtt": "1ms"},
+    "wan": {"between": ["edge-a", "edge-b"], "rate": "100Mbps", "rtt": "40ms", "buffer": "1bdp"},
+    "lan-b": {"between": ["edge-b", "pc-b"], "rate": "1Gbps", "rtt": "1ms"},
+}
+GATES = {"between": ["edge-a", "edge-b"]}
+FLOW = {"cc": "cubic", "from": "pc-a", "to": "pc-b"}
+
+
+def _keys(tunnel, flows=FLOW, links=(), **keys):
+    """Two sites, 100 Mbit/s and 40 ms apart, behind links of 1 Gbit/s and 1 ms."""
+    merged = {name: {**it, **dict(links).get(name, {})} for name, it in LINKS.items()}
+    return {
+        "network": {"links": merged},
+        "tunnel": tunnel,
+        "flows": flows,
+        "duration": "6s",
+        **keys,
+    }
+
+
+def _run(*args, **keys):
+    return tc.run(tc.Experiment.parse(_keys(*args, **keys)), progress=False)
+
+
+def test_wireguard_between_two_sites():
+    """1420 bytes in the tunnel are 1480 on the WAN (WireGuard: 32, UDP and IP: 28).
+
+    40 of them are headers of TCP and IP, 12 are timestamps.
+    """
+    result = _run({"name": "wireguard", **GATES}, warmup="2s")
+    assert experiment_spec(result.experiment)["tcp"][0]["mss"] == 1420 - 40 - 12
+    assert result.goodput == pytest.approx(100e6 * 1368 / 1480, rel=2e-3)
+    there, _ = result.tunnels[0]
+    # A packet in the tunnel is a multiple of 16 bytes there, and 60 bytes more on the WAN.
+    padding = there.outer_bytes - 60 * there.outer_packets - there.inner_bytes
+    assert 0 <= padding < 16 * there.outer_packets
+    # With a window that fills no queue, 1, 40 and 1 ms, and less than 1 ms of packets and costs.
+    short = _run({"name": "wireguard", **GATES}, {**FLOW, "window": "32kB"}, duration="1s")
+    assert 0.042 < float(short["srtt_mean"][0, 0]) < 0.043
+
+
+def test_gateways_that_are_the_flows_hosts_are_todays_tunnels():
+    plain = tc.run(tc.Experiment.parse({"tunnel": "wireguard", "duration": "2s"}))
+    named = {"name": "wireguard", "between": ["client", "server"]}
+    same = tc.run(tc.Experiment.parse({"tunnel": named, "duration": "2s"}))
+    for name in plain.dataset.data_vars:
+        if plain.dataset[name].dtype.kind in "if":
+            np.testing.assert_array_equal(plain[name], same[name], err_msg=name)
+
+
+@pytest.mark.parametrize(
+    "name", ["wireguard", "openvpn-tcp", "udpspeeder", "gost-relay-wss", "kcptun"]
+)
+def test_flows_of_both_directions_cross_any_tunnel(name):
+    """Each byte that is sent arrives, also of a client behind the tunnel's server."""
+    flows = [
+        {**FLOW, "bytes": "300kB"},
+        {**FLOW, "bytes": "200kB", "direction": "down"},
+        {**FLOW, "from": "pc-b", "to": "pc-a", "bytes": "100kB"},
+        {"from": "pc-a", "to": "edge-b", "bytes": "50kB"},
+    ]
+    result = _run({"name": name, **GATES}, flows, links={"wan": {"loss": "0.5%"}})
+    times = [flow["flow_completion_time"] for flow in result.to_dict()["flows"]]
+    assert all(time is not None and 0 < time < 6 for time in times)
+
+
+def test_a_packet_tunnel_is_shared_and_relays_have_a_client_of_their_own():
+    back = {**FLOW, "from": "pc-b", "to": "pc-a"}
+    for name, count in (("wireguard", 1), ("gost-relay-ws", 2)):
+        spec = experiment_spec(tc.Experiment.parse(_keys({"name": name, **GATES}, [FLOW, back])))
+        assert len(spec["tunnels"]) == count
+
+
+def test_a_relay_at_the_gateway_repairs_loss_of_the_access_link_over_that_link():
+    """1 % of loss 1 ms away costs little if TCP ends there, and much over 42 ms (Mathis et al.)."""
+    lossy = {"lan-a": {"loss": "1%"}}
+    packets = _run({"name": "wireguard", **GATES}, {**FLOW, "cc": "reno"}, lossy, warmup="2s")
+    relayed = _run({"name": "gost-relay-ws", **GATES}, {**FLOW, "cc": "reno"}, lossy, warmup="2s")
+    segment, rtt = 1368 * 8, 0.042
+    assert packets.goodput == pytest.approx(segment / rtt * np.sqrt(1.5 / 0.01), rel=0.25)
+    assert relayed.goodput > 90e6
+
+
+def test_costs_and_queues_are_the_gateways():
+    """A gateway with half the speed forwards half as much, and its device's queue overflows."""
+
+    def run_on(host, speed):
+        network = {"links": LINKS, "hosts": {host: {"speed": speed}}}
+        return _run({"name": "wireguard", "queue": 100, **GATES}, network=network, warmup="2s")
+
+    slow, faster, beside = run_on("edge-a", 0.01), run_on("edge-a", 0.02), run_on("pc-a", 0.01)
+    assert slow.tunnels[0][0].device_drops > 0
+    assert slow.goodput < 0.25 * beside.goodput
+    assert faster.goodput == pytest.approx(2 * slow.goodput, rel=0.01)
+    assert beside.tunnels[0][0].device_drops == 0
+
+
+@pytest.mark.parametrize(
+    ("mtu", "inner", "wan"),
+    [
+        # VXLAN adds 50 bytes. 1450 + 50 do not fit into WireGuard's 1420: two fragments of 1420 and
+        # 100 bytes, of which WireGuard makes 1480 and, with the second one padded to 112, 172.
+        (None, 1450, 1480 + 172),
+        (1370, 1370, 1480),
+    ],
+)
+def test_vxlan_over_wireguard_with_the_mtu_wrong_and_right(mtu, inner, wan):
+    keys = {"name": "vxlan", "under": "wg", **GATES} | ({"mtu": mtu} if mtu else {})
+    result = _run(keys, tunnels={"wg": {"name": "wireguard", **GATES}}, warmup="2s")
+    assert result.goodput == pytest.approx(100e6 * (inner - 52) / wan, rel=5e-3)
+    upper, lower = (tunnel[0] for tunnel in result.tunnels)
+    assert lower.inner_packets == pytest.approx(upper.outer_packets, rel=1e-3)
+    assert (upper.fragmented > 0) == (mtu is None)
+
+
+@pytest.mark.parametrize(
+    ("upper", "lower"),
+    [
+        ("openvpn-udp", "wireguard"),
+        ("openvpn-tcp", "wireguard"),
+        ("wireguard", "openvpn-tcp"),
+        ("wireguard", "gost-relay-ws"),
+        ("ipsec-esp", "vxlan"),
+        ("udpspeeder", "wireguard"),
+        ("wireguard", "udpspeeder"),
+        ("gost-relay-ws", "wireguard"),
+    ],
+)
+def test_each_byte_arrives_through_a_tunnel_in_a_tunnel(upper, lower):
+    flows = [{**FLOW, "bytes": "300kB"}, {**FLOW, "bytes": "100kB", "direction": "down"}]
+    keys = {"name": upper, "under": lower, **GATES}
+    result = _run(keys, flows, links={"wan": {"loss": "0.5%"}})
+    times = [flow["flow_completion_time"] for flow in result.to_dict()["flows"]]
+    assert all(time is not None and 0 < time < 6 for time in times)
+
+
+def test_wireguard_in_a_relay_sees_no_loss():
+    """The relay's TCP repairs what the WAN loses; WireGuard's packets only come late.
+
+    A window of 64 kB is less than the 128 datagrams that GOST's UDP listener holds, so that it
+    drops none.
+    """
+    keys = {"links": {"wan": {"loss": "0.5%"}}, "flows": {**FLOW, "window": "64kB"}}
+    nested = _run({"name": "wireguard", "under": "gost-relay-ws", **GATES}, **keys)
+    direct = _run({"name": "wireguard", **GATES}, **keys)
+    assert direct.flows[0].socket_retransmits > 10
+    assert nested.flows[0].socket_retransmits == 0
+
+
+def test_packets_become_what_real_programs_make_of_them():
+    """OpenVPN over wireguard-go between two routers, as captured (tests/reference/nested.py)."""
+    keys = {"name": "openvpn-udp", "under": "wireguard", **GATES}
+    connection = resolve(tc.Experiment.parse(_keys(keys))).flows[0].connection
+    with (ROOT / "tests/reference/nested.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 16
+    for row in rows:
+        outer = connection.across_path(int(row["ip_bytes"]), "random")
+        assert " ".join(map(str, outer)) == row["on_the_wan"], row
+
+
+UPLINKS = {
+    "lan-a": LINKS["lan-a"],
+    "isp-1a": {"between": ["edge-a", "isp-1"], "rate": "20Mbps", "rtt": "20ms"},
+    "isp-1b": {"between": ["isp-1", "edge-b"], "rate": "1Gbps", "rtt": "1ms"},
+    "isp-2a": {"between": ["edge-a", "isp-2"], "rate": "20Mbps", "rtt": "30ms"},
+    "isp-2b": {"between": ["isp-2", "edge-b"], "rate": "1Gbps", "rtt": "1ms"},
+    "lan-b": LINKS["lan-b"],
+}
+
+
+def _run_over_uplinks(uplinks, links=(), **keys):
+    merged = {name: {**it, **dict(links).get(name, {})} for name, it in UPLINKS.items()}
+    routes = [["edge-a", "isp-2", "edge-b"]]
+    tunnel = {"name": "ethudp", "mtu": 1458, **GATES, "uplinks": {"routes": routes, **uplinks}}
+    table = {"network": {"links": merged}, "tunnel": tunnel, **keys}
+    return tc.run(tc.Experiment.parse(table), progress=False)
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_ethudp_leaves_a_cut_uplink_after_five_to_six_seconds(seed):
+    """1 kbit/s from 3 s on stand for a cut. The last answer is up to 1 s older than the cut."""
+    result = _run_over_uplinks(
+        {"use": "fail-over"},
+        {"isp-1a": {"rate_steps": [["3s", "1kbps"]]}},
+        flows={**FLOW, "transport": "udp", "rate": "1Mbps"},
+        duration="12s",
+        seed=seed,
+    )
+    series = result["flow_goodput_series"][0]
+    arrives = series > 0.5e6
+    cut, back = np.flatnonzero(~arrives & (np.arange(len(arrives)) > 25))[[0, -1]] / 10
+    assert 3 <= cut <= 3.2
+    assert 3 + 5 <= back + 0.1 <= 3 + 6 + 0.2
+
+
+def test_uplinks_are_shared_by_flow_and_by_packet():
+    # Packets of EthUDP's default MTU become fragments, and all large ones would take one route.
+    flow = {**FLOW, "transport": "udp", "rate": "14Mbps"}
+    keys = {"duration": "4s", "warmup": "1s"}
+    by_flow = _run_over_uplinks({"use": "flows"}, flows={**flow, "count": 2}, **keys)
+    by_packet = _run_over_uplinks({"use": "packets"}, flows={**flow, "rate": "28Mbps"}, **keys)
+    for result in (by_flow, by_packet):
+        assert result.goodput == pytest.approx(28e6, rel=0.01)  # more than one uplink carries
+    assert by_flow["flow_reordered"].sum() == 0
+    # One in two is 10 ms late, which is more than between two packets of a flow.
+    assert by_packet["flow_reordered"].sum() > 1000
+
+
+@pytest.mark.parametrize(
+    ("keys", "message"),
+    [
+        ({"uplinks": {"routes": [["edge-a", "edge-b"]]}}, "tunnel.uplinks.routes"),
+        ({**GATES, "uplinks": {"routes": [["edge-b", "edge-a"]]}}, "expected a route from edge-a"),
+        ({"between": ["edge-a", "edge-c"]}, "tunnel.between = 'edge-c': expected a host"),
+        (
+            {"between": ["edge-a", "edge-a"]},
+            "tunnel.between = ['edge-a', 'edge-a']: expected a list",
+        ),
+        ({"between": "edge-a"}, "tunnel.between = 'edge-a': expected a list of two"),
+        ({"between": ["pc-c", "edge-b"]}, "expected hosts on the way of flows.0 (pc-a → edge-a"),
+        (
+            {"under": "a"},
+            "tunnels.a.under.name = 'b': expected a tunnel that does not go through this one",
+        ),
+        ({"under": "wireguad"}, "(did you mean 'wireguard'?)"),
+        (
+            {"under": "ssh-forward"},
+            "tunnel.under.name = 'ssh-forward': expected a tunnel that carries UDP",
+        ),
+        ({"name": "openvpn-tcp", "under": "gost-relay-ws"}, "expected a tunnel of packets below"),
+        (
+            {"name": "gost-relay-ws", "under": "openvpn-tcp"},
+            "expected a datagram tunnel below relays",
+        ),
+    ],
+)
+def test_what_cannot_be_is_told_with_its_key(keys, message):
+    tunnels = {"a": {"name": "wireguard", "under": "b"}, "b": {"name": "vxlan", "under": "a"}}
+    tunnels = tunnels if keys.get("under") == "a" else {}
+    spare = {"spur": {"between": ["pc-c", "edge-a"], "rate": "1Gbps", "rtt": "1ms"}}
+    with pytest.raises(tc.ConfigError) as refusal:
+        tc.Experiment.parse(
+            _keys({"name": "wireguard", **keys}, tunnels=tunnels)
+            | {"network": {"links": {**LINKS, **spare}}}
+        )
+    assert message in str(refusal.value)
