@@ -375,11 +375,19 @@ def sweep(
 @click.argument("scenario", required=False, type=_PATH)
 @_experiment_options
 @_set_option
+@click.option(
+    "--seeds",
+    type=click.IntRange(1, 1000),
+    default=1,
+    show_default=True,
+    help="Runs of both, with other losses and start times each.",
+)
 @click.option("--plot", type=_PATH, help="Save a figure of both (.png, .svg or .pdf).")
 @click.option("--output", "-o", type=_PATH, help="Save the samples of all sockets (.csv).")
 def measure_(
     scenario: Path | None,
     settings: tuple[str, ...],
+    seeds: int,
     plot: Path | None,
     output: Path | None,
     **options: str | None,
@@ -393,7 +401,7 @@ def measure_(
     from tunnelcc.commands.measure import measure
     from tunnelcc.commands.options import experiment_of
 
-    measure(experiment_of(scenario, options, (), settings), plot, output)
+    measure(experiment_of(scenario, options, (), settings), seeds, plot, output)
 
 
 @cli.command("report")

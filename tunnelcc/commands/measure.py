@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -12,15 +13,20 @@ from tunnelcc import measure as measuring
 from tunnelcc.config import Experiment
 from tunnelcc.errors import ConfigError, Problem
 from tunnelcc.measure import Measured
+from tunnelcc.metrics import mean_and_half_width
 from tunnelcc.output import files
 from tunnelcc.output.tables import Table, console
 from tunnelcc.plots import check_file, plot_beside
-from tunnelcc.schema.units import mbit
+from tunnelcc.report.results import Cell
 from tunnelcc.simulation.result import Result
 
 
-def measure(experiment: Experiment, plot: Path | None, output: Path | None) -> None:
-    """Measure, then simulate, and print and draw both. Raises ConfigError, TunnelccError."""
+def measure(experiment: Experiment, seeds: int, plot: Path | None, output: Path | None) -> None:
+    """Measure, then simulate, and print and draw both. Raises ConfigError, TunnelccError.
+
+    ``seeds``: runs of each, with other losses and start times. Ctrl-C prints those that are
+    finished; the figure and the samples are those of the first one.
+    """
     from tunnelcc.simulation.runner import run
 
     if plot is not None:
@@ -30,46 +36,72 @@ def measure(experiment: Experiment, plot: Path | None, output: Path | None) -> N
             raise ConfigError(Problem("--output", str(output), "a file name ending in .csv"))
         files.check_file("--output", output)
     measuring.check(experiment)
-    click.echo(f"measuring for {experiment.duration:g} s", err=True)
-    measured = measuring.measure(experiment)
-    result = run(experiment)
-    _print(result, measured)
+    repeats = f"{seeds} times " if seeds > 1 else ""
+    click.echo(f"measuring {repeats}for {experiment.duration:g} s", err=True)
+    both: list[tuple[Result, Measured]] = []
+    try:
+        for seed in range(experiment.seed, experiment.seed + seeds):
+            one = experiment.with_({"seed": seed})
+            measured = measuring.measure(one)
+            both.append((run(one), measured))
+    except KeyboardInterrupt:
+        if not both:
+            raise
+        click.echo(f"interrupted after {len(both)} of {seeds}", err=True)
+    result, measured = both[0]
+    _print(both)
     if output is not None:
         output.write_text(measured.series)
     if plot is not None:
         plot_beside(result, measured.flows, plot)
     for written in filter(None, (output, plot)):
         click.echo(written, err=True)
+    if len(both) < seeds:
+        raise KeyboardInterrupt
 
 
-def _print(result: Result, measured: Measured) -> None:
-    since = result.experiment.warmup
+def _print(both: Sequence[tuple[Result, Measured]]) -> None:
+    result, measured = both[0]
+    runs = [_values(*it) for it in both]
     rows = []
-    for flow, stream in enumerate(measured.flows.streams):
-        after = stream.time > since
-        ours = float(result.metric("goodput", flow=flow))
-        theirs = measuring.goodput(measured.flows, flow, since)
-        rows.append(_row(f"flow {flow} ({stream.congestion}): goodput, Mbit/s", ours, theirs, 1e-6))
-        srtt = float(result.metric("flow_socket_rtt", flow=flow))
-        rows.append(_row("mean smoothed RTT, ms", srtt, float(np.nanmean(stream.rtt[after])), 1e3))
-        resent = float(result.sender_leg(flow).retransmits_series[-1])
-        rows.append(_row("retransmitted, segments", resent, float(stream.retransmits[-1]), 1))
-    if result.experiment.path.rate is not None:
-        service = 8 * 1500 / result.experiment.path.rate
-        queue = float(result.metric("queue_delay_mean")) + service
-        rows.append(_row("time in queue and service, ms", queue, measured.queue, 1e3))
+    for name in runs[0]:
+        ours, theirs = (np.array([values[name][side] for values in runs]) for side in (0, 1))
+        ratio = f"{ours.mean() / theirs.mean():.2f}" if theirs.mean() > 0 else "–"
+        cells = (Cell(*map(float, mean_and_half_width(it))) for it in (ours, theirs))
+        rows.append([name, *map(str, cells), ratio])
     title = f"{result.heading}: simulated, and measured with {measured.what}"
     columns = ["", "simulated", "measured", "simulated / measured"]
     out = console()
     Table(title, columns, rows, (1, 2, 3), whole=(0,)).print(out)
-    late = 1e3 * measured.late
+    if len(both) > 1:
+        out.print(f"means of {len(both)} runs ± half of their 95 % interval", markup=False)
+    late = 1e3 * max(it.late for _, it in both)
     note = f"99 % of the packets left the emulated link less than {late:.2g} ms late."
     if late > measuring.LATE:
         note += " This is much: the machine is busy, and what was measured may be wrong."
     out.print(note, markup=False)
 
 
-def _row(name: str, ours: float, theirs: float, factor: float) -> list[str]:
-    ratio = f"{ours / theirs:.2f}" if theirs > 0 else "–"
-    texts = [mbit(it) if factor == 1e-6 else f"{factor * it:.4g}" for it in (ours, theirs)]
-    return [name, *texts, ratio]
+def _values(result: Result, measured: Measured) -> dict[str, tuple[float, float]]:
+    """Return what is compared, in the unit of its name: simulated, and measured."""
+    since = result.experiment.warmup
+    found = {}
+    for flow, stream in enumerate(measured.flows.streams):
+        after = stream.time > since
+        of_flow = f"flow {flow} ({stream.congestion}): "
+        found[f"{of_flow}goodput, Mbit/s"] = (
+            1e-6 * float(result.metric("goodput", flow=flow)),
+            1e-6 * measuring.goodput(measured.flows, flow, since),
+        )
+        found[f"{of_flow}mean smoothed RTT, ms"] = (
+            1e3 * float(result.metric("flow_socket_rtt", flow=flow)),
+            1e3 * float(np.nanmean(stream.rtt[after])),
+        )
+        found[f"{of_flow}retransmitted, segments"] = (
+            float(result.sender_leg(flow).retransmits_series[-1]), float(stream.retransmits[-1]),
+        )  # fmt: skip
+    if result.experiment.path.rate is not None:
+        service = 8 * 1500 / result.experiment.path.rate
+        queue = float(result.metric("queue_delay_mean")) + service
+        found["time in queue and service, ms"] = 1e3 * queue, 1e3 * measured.queue
+    return found

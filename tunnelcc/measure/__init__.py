@@ -27,6 +27,7 @@ from tunnelcc import catalog
 from tunnelcc.config import Experiment
 from tunnelcc.config.draws import single_flows
 from tunnelcc.config.queue import DropTail
+from tunnelcc.config.resolved import resolve
 from tunnelcc.errors import ConfigError, Problem, TunnelccError
 from tunnelcc.formats.measurement import Measurement, Stream
 from tunnelcc.modules import compiler
@@ -45,12 +46,12 @@ _AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 
 # Keys that are set on the link, the sockets and the programs.
 _MEASURED = (
-    "title", "duration", "warmup", "seed", "start_jitter", "probe_interval", "probe_congestion",
-    "path.rate", "path.rate_steps", "path.rtt", "path.loss", "path.loss_pattern", "path.buffer",
+    "title", "duration", "warmup", "seed", "direction", "start_jitter", "probe_interval",
+    "probe_congestion", "path.rate", "path.rate_steps", "path.rtt", "path.loss", "path.loss_pattern", "path.buffer",
     "path.reverse_rate", "path.reverse_buffer", "path.reverse_loss", "path.queue",
-    "flows.cc", "flows.count", "flows.start", "flows.rtt", "flows.rate", "flows.write_size",
-    "flows.tunnel", "flows.user", "tunnel.name", "tunnel.cc", "tcp.nodelay", "hosts.tcp_rmem",
-    "hosts.tcp_wmem",
+    "flows.cc", "flows.count", "flows.direction", "flows.start", "flows.rtt", "flows.rate",
+    "flows.write_size", "flows.tunnel", "flows.user", "tunnel.name", "tunnel.cc", "tcp.nodelay",
+    "hosts.tcp_rmem", "hosts.tcp_wmem",
 )  # fmt: skip
 # Keys that describe a host: this one is as it is.
 _OF_HOST = ("hosts.kernel", "hosts.cores", "hosts.profile", "hosts.speed", "hosts.one_machine",
@@ -173,6 +174,10 @@ def check(experiment: Experiment) -> str:
             problems.append(Problem("cc", cc, expected))
     if len(tunnels) > 1:
         problems.append(Problem("tunnel", ", ".join(sorted(tunnels)), "one tunnel"))
+    directions = {experiment.direction_of(flow) for flow in experiment.flows}
+    if len(directions) > 1 or (tunnels and directions != {"up"}):
+        expected = "up with a tunnel, and else one direction of all flows"
+        problems.append(Problem("flows.direction", ", ".join(sorted(directions)), expected))
     for name in tunnels:
         if not (_programs(name) or name == "wireguard"):
             known = [it for it in read_toml(catalog.PROGRAMS) if _programs(it)]
@@ -232,7 +237,10 @@ def _arguments(experiment: Experiment, tunnel: str) -> list[str]:
         "interval": f"{experiment.probe_interval:g}",
         "rmem": f"{hosts.receive_buffer / 2**20:g}", "wmem": f"{hosts.tcp_wmem / 2**20:g}",
     }  # fmt: skip
-    for way, prefix in ((path, ""), (path.backward, "ack-")):
+    # The link's first direction is that of the data, whichever end sends them.
+    is_reverse = resolve(experiment).bottleneck.is_reverse
+    ways = (path.backward, path) if is_reverse else (path, path.backward)
+    for way, prefix in zip(ways, ("", "ack-"), strict=True):
         if way.rate is not None:
             later = "".join(f",{at:g}:{rate / 1e6:g}" for at, rate in way.rate_steps)
             options[f"{prefix}rate"] = f"{way.rate / 1e6:g}{later}"

@@ -15,6 +15,7 @@ import pytest
 
 import tunnelcc as tc
 from tunnelcc import measure
+from tunnelcc.formats.measurement import Measurement, Stream
 
 can_measure = pytest.mark.skipif(
     os.geteuid() != 0 or not Path("/dev/net/tun").exists() or shutil.which("ip") is None,
@@ -31,7 +32,7 @@ def test_cubic_of_this_kernel_is_like_the_simulated_one(run, tmp_path, monkeypat
     assert code == 0, err
     ratios = {line.split("  ")[0]: line.split()[-1] for line in out.splitlines()[3:]}
     assert float(ratios["flow 0 (cubic): goodput, Mbit/s"]) == pytest.approx(1, abs=0.1)
-    assert float(ratios["mean smoothed RTT, ms"]) == pytest.approx(1, abs=0.25)
+    assert float(ratios["flow 0 (cubic): mean smoothed RTT, ms"]) == pytest.approx(1, abs=0.25)
     assert (tmp_path / "both.png").stat().st_size > 1000
     lines = (tmp_path / "series.csv").read_text().splitlines()
     assert lines[0].startswith("flow,t,received")
@@ -126,7 +127,8 @@ def test_a_real_tunnel_is_like_the_simulated_one(tunnel):
         ({"tunnel": "wireguard", "flows.0.rtt": "80ms"}, "with a tunnel"),
         ({"flows.0.bytes": "1MB"}, "flows.bytes"),
         ({"tunnel": "gost-relay-ws", "flows": [{"cc": "reno"}, {"cc": "cubic"}]}, "all carriers"),
-        ({"direction": "down"}, "direction"),
+        ({"tunnel": "wireguard", "direction": "down"}, "flows.direction = 'down': expected up"),
+        ({"flows": [{"direction": "up"}, {"direction": "down"}]}, "one direction of all flows"),
     ],
 )
 def test_what_cannot_be_measured_is_told(settings, told):
@@ -150,3 +152,56 @@ def test_the_link_has_what_the_scenario_says():
     assert "--rmem 6 --wmem 4" in text
     assert text.count("--flow cubic") == 2
     assert text.endswith("--flow reno,start=0,write=131072,rtt=20,app=2")
+
+
+def test_the_data_of_a_download_have_the_rate_of_their_direction():
+    path = {"rate": "20Mbps", "rtt": "40ms"}
+    up = tc.Experiment(path={**path, "reverse_rate": "1Mbps"})
+    words = " ".join(measure._arguments(up, ""))
+    assert "--rate 20 " in words
+    assert "--ack-rate 1 " in words
+    down = tc.Experiment(path=path, flows={"direction": "down"})
+    words = " ".join(measure._arguments(down, ""))
+    assert "--rate 20 " in words
+    assert "ack-rate" not in words
+    backward = {"rate": "20Mbps", "rtt": "40ms", "reverse": {"rate": "5Mbps"}}
+    down = tc.Experiment(path=backward, flows={"direction": "down"})
+    words = " ".join(measure._arguments(down, ""))
+    assert "--rate 5 " in words
+    assert "--ack-rate 20 " in words
+
+
+def _as_measured(result: tc.Result, factor: float) -> measure.Measured:
+    """Return what a simulation would have measured, with another goodput."""
+    time = result["time"]
+    (leg,) = result.legs[0]
+    stream = Stream(
+        "0", time, factor * result["flow_goodput_series"][0], leg.srtt, leg.cwnd,
+        leg.retransmits_series, leg.cwnd, 0.04, {}, "cubic",
+    )  # fmt: skip
+    return measure.Measured(Measurement("Linux", [stream]), 0.03, 1, 0, 1e-4, "Linux", "flow,t\n")
+
+
+@pytest.mark.parametrize("stops", [False, True])
+def test_several_runs_are_means_with_intervals_and_an_interrupt_loses_none(run, monkeypatch, stops):
+    seeds = []
+
+    def measured(experiment: tc.Experiment) -> measure.Measured:
+        seeds.append(experiment.seed)
+        if stops and len(seeds) == 3:
+            raise KeyboardInterrupt
+        return _as_measured(tc.run(experiment, progress=False), 1 + 0.01 * len(seeds))
+
+    monkeypatch.setattr(measure, "check", lambda experiment: "")
+    monkeypatch.setattr(measure, "measure", measured)
+    code, out, err = run("measure", "--rate", "10Mbps", "--rtt", "20ms", "--cc", "cubic",
+                         "--duration", "2s", "--seeds", "3", "--set", "seed=7")  # fmt: skip
+    assert seeds == [7, 8, 9]
+    assert (code == 0) is not stops
+    count = 2 if stops else 3
+    assert f"means of {count} runs" in out
+    assert ("interrupted after 2 of 3" in err) is stops
+    (goodput,) = (line for line in out.splitlines() if "goodput" in line)
+    assert goodput.count("±") >= 1
+    expected = 1 / (1 + 0.005 * (count + 1))
+    assert float(goodput.split()[-1]) == pytest.approx(expected, abs=0.006)
