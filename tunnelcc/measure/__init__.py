@@ -47,11 +47,11 @@ _AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 # Keys that are set on the link, the sockets and the programs.
 _MEASURED = (
     "title", "duration", "warmup", "seed", "direction", "start_jitter", "probe_interval",
-    "probe_congestion", "path.rate", "path.rate_steps", "path.rtt", "path.loss", "path.loss_pattern", "path.buffer",
-    "path.reverse_rate", "path.reverse_buffer", "path.reverse_loss", "path.queue",
-    "flows.cc", "flows.count", "flows.direction", "flows.start", "flows.rtt", "flows.rate",
-    "flows.write_size", "flows.tunnel", "flows.user", "tunnel.name", "tunnel.cc", "tcp.nodelay",
-    "hosts.tcp_rmem", "hosts.tcp_wmem",
+    "probe_congestion", "path.rate", "path.rate_steps", "path.rtt", "path.loss",
+    "path.loss_pattern", "path.buffer", "path.reverse_rate", "path.reverse_buffer",
+    "path.reverse_loss", "path.queue", "flows.cc", "flows.count", "flows.direction",
+    "flows.start", "flows.rtt", "flows.rate", "flows.write_size", "flows.tunnel", "flows.user",
+    "tunnel.name", "tunnel.cc", "tcp.nodelay", "hosts.tcp_rmem", "hosts.tcp_wmem",
 )  # fmt: skip
 # Keys that describe a host: this one is as it is.
 _OF_HOST = ("hosts.kernel", "hosts.cores", "hosts.profile", "hosts.speed", "hosts.one_machine",
