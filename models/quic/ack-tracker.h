@@ -85,9 +85,9 @@ class AckTracker
     }
 
     /// Ranges of numbers that an ACK reports, lowest first.
-    const std::vector<NumberRange>& Ranges() const
+    const NumberRanges& Ranges() const
     {
-        return m_received.All();
+        return m_received;
     }
 
     /// The ACK delay: time since the packet with the largest number arrived, ns.
@@ -97,19 +97,18 @@ class AckTracker
     }
 
     /// Size of an ACK frame (RFC 9000, section 19.3).
-    uint32_t FrameBytes(int64_t now) const
+    uint32_t FrameBytes(int64_t now)
     {
         constexpr int64_t DELAY_UNIT = 8 * US; // ack_delay_exponent 3
         const auto& ranges = m_received.All();
         const auto delay = static_cast<uint64_t>(Delay(now) / DELAY_UNIT);
-        uint32_t bytes = 1 + VariableLength(m_largest) + VariableLength(delay) +
-                         VariableLength(ranges.size() - 1);
-        for (size_t i = ranges.size(); i-- > 0;)
+        if (m_received.Version() != m_countedVersion)
         {
-            bytes += VariableLength(ranges[i].end - ranges[i].begin - 1);
-            bytes += i > 0 ? VariableLength(ranges[i].begin - ranges[i - 1].end - 1) : 0;
+            CountOlder();
         }
-        return bytes;
+        return 1 + VariableLength(m_largest) + VariableLength(delay) +
+               VariableLength(ranges.size() - 1) +
+               VariableLength(ranges.back().end - ranges.back().begin - 1) + m_olderBytes;
     }
 
     /// An ACK is sent.
@@ -133,8 +132,23 @@ class AckTracker
     }
 
   private:
+    /// Count what all ranges but the last one, and the gaps, take in an ACK frame.
+    void CountOlder()
+    {
+        const auto& ranges = m_received.All();
+        m_countedVersion = m_received.Version();
+        m_olderBytes = 0;
+        for (size_t i = 1; i < ranges.size(); ++i)
+        {
+            m_olderBytes += VariableLength(ranges[i].begin - ranges[i - 1].end - 1) +
+                            VariableLength(ranges[i - 1].end - ranges[i - 1].begin - 1);
+        }
+    }
+
     const QuicAcksSpec m_spec;
     NumberRanges m_received;
+    uint64_t m_countedVersion{0}; //!< NumberRanges::Version() that m_olderBytes is of
+    uint32_t m_olderBytes{0};
     uint64_t m_floor{0};       //!< numbers below are no longer acknowledged
     uint64_t m_largest{0};     //!< largest number that arrived
     int64_t m_largestTime{0};  //!< when it arrived, ns

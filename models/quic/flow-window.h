@@ -24,9 +24,9 @@ class FlowWindow
 
     explicit FlowWindow(const QuicFlowSpec& spec)
         : m_spec(spec),
-          m_window(spec.first),
           m_limit(spec.first > 0 ? spec.first : UNLIMITED)
     {
+        SetWindow(spec.first);
     }
 
     /// The limit that the peer was told: bytes that it may send in the whole run.
@@ -59,8 +59,7 @@ class FlowWindow
     /// Whether enough was read to send the peer a new limit.
     bool IsUpdateDue() const
     {
-        const double left = static_cast<double>(m_limit - m_read);
-        return m_window > 0 && left <= static_cast<double>(m_window) * (1 - m_spec.update);
+        return m_window > 0 && m_limit - m_read <= m_least;
     }
 
     /// Choose a new limit. \param rtt smoothed, ns; 0: unknown \returns whether the window was
@@ -78,12 +77,18 @@ class FlowWindow
     {
         if (least > m_window && m_window > 0)
         {
-            m_window = std::min(least, m_spec.most);
+            SetWindow(std::min(least, m_spec.most));
             StartEpoch(now);
         }
     }
 
   private:
+    void SetWindow(uint64_t window)
+    {
+        m_window = window;
+        m_least = static_cast<uint64_t>(static_cast<double>(window) * (1 - m_spec.update));
+    }
+
     void StartEpoch(int64_t now)
     {
         m_epochStart = now;
@@ -102,13 +107,14 @@ class FlowWindow
         const auto time = static_cast<double>(now - m_epochStart);
         if (time < ROUND_TRIPS * read / window * static_cast<double>(rtt))
         {
-            m_window = std::max(m_window, std::min(2 * m_window, m_spec.most));
+            SetWindow(std::max(m_window, std::min(2 * m_window, m_spec.most)));
         }
         StartEpoch(now);
     }
 
     const QuicFlowSpec m_spec;
-    uint64_t m_window; //!< 0: there is no limit
+    uint64_t m_window{0}; //!< 0: there is no limit
+    uint64_t m_least{0};  //!< with so much of it left, the peer is sent a new limit
     uint64_t m_limit;
     uint64_t m_read{0};
     int64_t m_epochStart{0};

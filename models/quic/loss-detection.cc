@@ -44,8 +44,13 @@ LossDetection::OnAck(int64_t now, const QuicPacket& ack, const PacketHistory& pe
 {
     Begin();
     const uint64_t largest = peer.RangeOf(ack, ack.ranges - 1U).end - 1;
-    // Outstanding packets and ranges are both in order: one walk over the two.
-    uint32_t range = 0;
+    // Outstanding packets and ranges are both in order: one walk over the two. Of dozens of ranges,
+    // nearly all are of packets that are long settled.
+    uint32_t range = ack.ranges - 1U;
+    while (range > 0 && peer.RangeOf(ack, range - 1).end > m_history.Oldest())
+    {
+        --range;
+    }
     for (uint64_t number = m_history.Oldest(); number <= largest;)
     {
         while (peer.RangeOf(ack, range).end <= number)

@@ -31,6 +31,7 @@ class NumberRanges
             m_ranges.back().end = end; // in order, as almost all
             return;
         }
+        ++m_version;
         auto first =
             std::lower_bound(m_ranges.begin(),
                              m_ranges.end(),
@@ -56,6 +57,10 @@ class NumberRanges
 
     bool Contains(uint64_t number) const
     {
+        if (m_ranges.empty() || number >= m_ranges.back().end)
+        {
+            return false; // as almost all that are asked for
+        }
         auto found =
             std::upper_bound(m_ranges.begin(),
                              m_ranges.end(),
@@ -73,15 +78,17 @@ class NumberRanges
             ++gone;
         }
         RemoveFirst(gone);
-        if (!m_ranges.empty())
+        if (!m_ranges.empty() && m_ranges.front().begin < number)
         {
-            m_ranges.front().begin = std::max(m_ranges.front().begin, number);
+            m_ranges.front().begin = number;
+            ++m_version;
         }
     }
 
     /// Forget the lowest ranges.
     void RemoveFirst(size_t ranges)
     {
+        m_version += ranges > 0;
         m_ranges.erase(m_ranges.begin(), m_ranges.begin() + static_cast<ptrdiff_t>(ranges));
     }
 
@@ -90,8 +97,16 @@ class NumberRanges
         return m_ranges;
     }
 
+    /// Another number after each change but of the end of the last range: as long as it is the
+    /// same, so are all ranges before.
+    uint64_t Version() const
+    {
+        return m_version;
+    }
+
   private:
     std::vector<NumberRange> m_ranges;
+    uint64_t m_version{0};
 };
 
 } // namespace tunnelcc

@@ -54,7 +54,8 @@ struct QuicPacket
     uint64_t previous{NONE}; //!< outstanding packet before it
     uint64_t next{NONE};     //!< and after it
     uint64_t firstFrame{0};  //!< place of its first frame in the history
-    uint64_t firstRange{0};  //!< place of its ACK's first range in the history
+    uint64_t firstRange{0};  //!< place of its ACK's first range in the history, if it has several
+    NumberRange lastRange;   //!< of its ACK, the highest one
     int64_t ackDelay{0};     //!< its ACK's delay: since the largest packet arrived, ns
     uint16_t frames{0};
     uint16_t ranges{0}; //!< number of its ACK's ranges; 0: it has no ACK
@@ -93,19 +94,24 @@ class PacketHistory
     }
 
     /// Make the next packet of the frames appended, with an ACK of `ranges` if there are any.
+    /// \param version NumberRanges::Version() of them
     /// \returns the packet; valid until the next one is made
-    QuicPacket& Send(std::span<const NumberRange> ranges)
+    QuicPacket& Send(std::span<const NumberRange> ranges = {}, uint64_t version = 0)
     {
         QuicPacket& packet = m_packets.Append();
         packet = {};
         packet.frames = static_cast<uint16_t>(m_newFrames);
         packet.firstFrame = m_firstFrame + m_frames.Size() - m_newFrames;
-        packet.firstRange = m_firstRange + m_ranges.Size();
-        packet.ranges = static_cast<uint16_t>(ranges.size());
-        for (const NumberRange& range : ranges)
+        if (!ranges.empty())
         {
-            m_ranges.Push(range);
+            if (version != m_olderVersion)
+            {
+                StoreOlder(ranges.first(ranges.size() - 1), version);
+            }
+            packet.ranges = static_cast<uint16_t>(ranges.size());
+            packet.lastRange = ranges.back();
         }
+        packet.firstRange = m_older;
         if (m_newFrames > 0)
         {
             packet.fate = QuicPacketFate::OUTSTANDING;
@@ -118,7 +124,7 @@ class PacketHistory
     /// Skip a packet number.
     void Skip()
     {
-        Send({});
+        Send();
     }
 
     /// A packet by its number. \pre the history has it, as it has all that are outstanding
@@ -148,7 +154,8 @@ class PacketHistory
     /// A range of a packet's ACK. \param index from 0, the lowest
     const NumberRange& RangeOf(const QuicPacket& packet, uint32_t index) const
     {
-        return m_ranges[packet.firstRange - m_firstRange + index];
+        return index + 1 == packet.ranges ? packet.lastRange
+                                          : m_ranges[packet.firstRange - m_firstRange + index];
     }
 
     /// A packet is no longer outstanding. \param fate why
@@ -196,16 +203,28 @@ class PacketHistory
             const QuicPacket& oldest = m_packets.Front();
             m_firstFrame += oldest.frames;
             m_frames.Drop(oldest.frames);
-            m_firstRange += oldest.ranges;
-            m_ranges.Drop(oldest.ranges);
             m_packets.Pop();
             ++m_first;
+            m_ranges.Drop(m_packets.Front().firstRange - m_firstRange);
+            m_firstRange = m_packets.Front().firstRange;
         }
     }
 
   private:
     /// A packet is kept until one arrives that was sent so many packets later.
     static constexpr uint64_t KEPT = 4096;
+
+    /// Store the ranges of an ACK but for the last one. Other ACKs share them until one of them
+    /// changes: with a loss now and then, there are dozens.
+    void StoreOlder(std::span<const NumberRange> ranges, uint64_t version)
+    {
+        m_olderVersion = version;
+        m_older = m_firstRange + m_ranges.Size();
+        for (const NumberRange& range : ranges)
+        {
+            m_ranges.Push(range);
+        }
+    }
 
     void Link(uint64_t number, QuicPacket& packet)
     {
@@ -220,7 +239,9 @@ class PacketHistory
     uint64_t m_first{0};      //!< number of the first in m_packets
     uint64_t m_firstFrame{0}; //!< place of the first in m_frames
     uint64_t m_firstRange{0}; //!< place of the first in m_ranges
-    uint64_t m_arrived{0};    //!< highest number that has arrived
+    uint64_t m_older{0};      //!< place of those that StoreOlder() stored last
+    uint64_t m_olderVersion{0};
+    uint64_t m_arrived{0}; //!< highest number that has arrived
     uint32_t m_newFrames{0};
     uint64_t m_oldest{QuicPacket::NONE};
     uint64_t m_newest{QuicPacket::NONE};

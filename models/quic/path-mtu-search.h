@@ -28,6 +28,7 @@ class PathMtuSearch
     {
         m_lost.fill(0);
         m_lost[0] = spec.most;
+        Conclude();
     }
 
     /// Size of the largest packet that is known to arrive, bytes of UDP payload.
@@ -45,7 +46,7 @@ class PathMtuSearch
     /// Whether a probe is to be sent now. \param rtt smoothed RTT, ns
     bool IsDue(int64_t now, int64_t rtt) const
     {
-        return m_lastProbe >= 0 && m_probe == 0 && !IsDone() &&
+        return !m_isDone && m_lastProbe >= 0 && m_probe == 0 &&
                now >= m_lastProbe + static_cast<int64_t>(m_spec.wait * static_cast<double>(rtt));
     }
 
@@ -69,6 +70,7 @@ class PathMtuSearch
             std::rotate(m_lost.begin(), m_lost.begin() + 1, m_lost.end());
             m_lost.back() = 0;
         }
+        Conclude();
     }
 
     void OnLost()
@@ -86,6 +88,7 @@ class PathMtuSearch
             }
         }
         m_probe = 0;
+        Conclude();
     }
 
   private:
@@ -97,9 +100,10 @@ class PathMtuSearch
         return *std::max_element(m_lost.begin(), m_lost.end());
     }
 
-    bool IsDone() const
+    /// See whether there is nothing left to search.
+    void Conclude()
     {
-        return Most() <= m_size + m_spec.step + 1;
+        m_isDone = Most() <= m_size + m_spec.step + 1;
     }
 
     const QuicPacketsSpec m_spec;
@@ -107,6 +111,7 @@ class PathMtuSearch
     uint32_t m_probe{0};                   //!< size of the probe in flight; 0: none
     std::array<uint32_t, LOSSES> m_lost{}; //!< sizes of the smallest lost probes, in order; 0: none
     bool m_wasLost{false};                 //!< the latest probe was lost
+    bool m_isDone{false};
     int64_t m_lastProbe{-1}; //!< time of the latest probe, or of Start(), ns; −1: none
 };
 

@@ -167,8 +167,8 @@ QuicSender::Transmit(int64_t now, uint32_t bytes, bool hasAck)
 {
     const bool isIdle = m_history.InFlight() == 0;
     const uint64_t number = m_history.Next();
-    QuicPacket& sent =
-        m_history.Send(hasAck ? std::span(m_acks.Ranges()) : std::span<const NumberRange>());
+    QuicPacket& sent = hasAck ? m_history.Send(m_acks.Ranges().All(), m_acks.Ranges().Version())
+                              : m_history.Send();
     sent.bytes = static_cast<uint16_t>(bytes);
     sent.sample.sentTime = now;
     if (hasAck)

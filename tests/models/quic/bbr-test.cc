@@ -44,7 +44,7 @@ struct BbrScript
         for (int i = 0; i < packets; ++i)
         {
             history.AddFrame({});
-            QuicPacket& packet = history.Send({});
+            QuicPacket& packet = history.Send();
             packet.bytes = static_cast<uint16_t>(bytes);
             packet.sample.sentTime = now;
             history.CountInFlight(packet);

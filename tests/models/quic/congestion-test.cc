@@ -31,7 +31,7 @@ struct CongestionScript
         {
             const bool isIdle = history.InFlight() == 0;
             history.AddFrame({});
-            QuicPacket& packet = history.Send({});
+            QuicPacket& packet = history.Send();
             packet.bytes = bytes;
             history.CountInFlight(packet);
             congestion.OnSent(0, packet, isIdle);
@@ -73,7 +73,7 @@ class LoneAcksTest : public ns3::TestCase
         CongestionScript script("reno", spec);
         for (int i = 0; i < 100; ++i)
         {
-            QuicPacket& ack = script.history.Send({});
+            QuicPacket& ack = script.history.Send();
             ack.bytes = 150;
             script.congestion.OnAckSent(SECOND, ack);
         }

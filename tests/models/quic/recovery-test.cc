@@ -30,7 +30,7 @@ struct AckedPackets
     void Send(int64_t time, uint16_t bytes = 1280)
     {
         sent.AddFrame({});
-        QuicPacket& packet = sent.Send({});
+        QuicPacket& packet = sent.Send();
         packet.bytes = bytes;
         packet.sample.sentTime = time;
         sent.CountInFlight(packet);
@@ -41,7 +41,7 @@ struct AckedPackets
                                       const std::vector<NumberRange>& ranges,
                                       int64_t delay = 0)
     {
-        QuicPacket& ack = peer.Send(ranges);
+        QuicPacket& ack = peer.Send(ranges, ++acks);
         ack.ackDelay = delay;
         return detection.OnAck(now, ack, peer);
     }
@@ -49,6 +49,7 @@ struct AckedPackets
     PacketHistory sent;
     PacketHistory peer;
     LossDetection detection;
+    uint64_t acks{0};
 };
 
 using Numbers = std::vector<uint64_t>;
@@ -255,16 +256,16 @@ class AckTrackerTest : public ns3::TestCase
         NS_TEST_EXPECT_MSG_EQ(acks.FrameBytes(6 * MS), 7, "a byte each");
         NS_TEST_EXPECT_MSG_EQ(acks.FrameBytes(7 * MS), 8, "1 ms is 125 units: two bytes");
         acks.OnAckOfAck(5);
-        NS_TEST_EXPECT_MSG_EQ(acks.Ranges().size(), 1, "6 and 7 are left");
-        NS_TEST_EXPECT_MSG_EQ(acks.Ranges()[0].begin, 6, "from 6 on");
+        NS_TEST_EXPECT_MSG_EQ(acks.Ranges().All().size(), 1, "6 and 7 are left");
+        NS_TEST_EXPECT_MSG_EQ(acks.Ranges().All()[0].begin, 6, "from 6 on");
         NS_TEST_EXPECT_MSG_EQ(acks.IsKnown(4), true, "will not be acknowledged");
         for (uint64_t number = 10; number < 300; number += 2)
         {
             acks.OnPacket(8 * MS, number, true, false);
         }
-        NS_TEST_EXPECT_MSG_EQ(acks.Ranges().size(), 64, "at most");
-        NS_TEST_EXPECT_MSG_EQ(acks.Ranges().back().end, 299, "the latest");
-        NS_TEST_EXPECT_MSG_EQ(acks.Ranges().front().begin, 298 - 63 * 2, "64 of them");
+        NS_TEST_EXPECT_MSG_EQ(acks.Ranges().All().size(), 64, "at most");
+        NS_TEST_EXPECT_MSG_EQ(acks.Ranges().All().back().end, 299, "the latest");
+        NS_TEST_EXPECT_MSG_EQ(acks.Ranges().All().front().begin, 298 - 63 * 2, "64 of them");
 
         QuicAcksSpec rare = MakeQuic().acks;
         rare.every = 4;
