@@ -41,6 +41,7 @@ Network::ChannelFrom(uint32_t route, End sender, int64_t extraDelay, const Chann
     if (const LinkMtuSpec* mtu = MtuOn(route, sender))
     {
         source = &m_mtuSources.emplace_back(mtu->ipHeader);
+        source->Share(m_routeMtus[{route, sender}]);
     }
     const PerEnd<uint32_t>& ends = m_spec.routes.at(route).hosts;
     const FlowHosts hosts{ends[sender], ends[Other(sender)]};

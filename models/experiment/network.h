@@ -14,6 +14,8 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
+#include <utility>
 
 namespace tunnelcc
 {
@@ -131,6 +133,7 @@ class Network
     std::deque<Host> m_hosts;
     std::deque<RouteHop> m_hops;
     std::deque<RouteEntry> m_entries;
+    std::map<std::pair<uint32_t, End>, RouteMtu> m_routeMtus; //!< by route and sender
     std::deque<MtuSource> m_mtuSources;
     std::deque<MtuMessages> m_mtuMessages;
     std::deque<MtuGate> m_mtuGates;

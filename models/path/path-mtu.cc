@@ -159,8 +159,24 @@ MtuSource::Exit::Receive(int64_t now, const Packet& packet, const PacketExtras* 
 }
 
 void
+RouteMtu::OnMessage(int64_t now, uint32_t mtu, MtuSource& source)
+{
+    if (mtu >= m_mtu)
+    {
+        source.OnPathMtu(now, mtu); // what it sent before it learned of that
+        return;
+    }
+    m_mtu = mtu;
+    for (MtuSource* each : m_sources)
+    {
+        each->OnPathMtu(now, mtu);
+    }
+}
+
+void
 MtuSource::OnPathMtu(int64_t now, uint32_t mtu)
 {
+    m_known = std::min(m_known, mtu);
     if (m_sender)
     {
         m_sender->OnPathMtu(now, mtu);

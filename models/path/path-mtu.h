@@ -116,6 +116,30 @@ class MtuListener
     virtual void OnPathMtu(int64_t now, uint32_t mtu) = 0;
 };
 
+class MtuSource;
+
+/**
+ * What a host knows of the MTU of its way to another host. All its sockets know it, those that are
+ * opened later, too (Linux: an exception of the route, update_or_create_fnhe()). Left out: that it
+ * is forgotten after ten minutes (sysctl ip_rt_mtu_expires), and that others learn of it with their
+ * next packet.
+ */
+class RouteMtu
+{
+  public:
+    void Add(MtuSource& source)
+    {
+        m_sources.push_back(&source);
+    }
+
+    /// A router's message has arrived. \param source whose packet it is about
+    void OnMessage(int64_t now, uint32_t mtu, MtuSource& source);
+
+  private:
+    std::vector<MtuSource*> m_sources;
+    uint32_t m_mtu{UINT32_MAX}; //!< IP bytes
+};
+
 /// What a host knows of the MTU of a way that one of its senders uses, and what it does about
 /// packets that are larger: splits segments of TCP, fragments datagrams, or lets them go.
 class MtuSource final : public PacketDevice, public MtuListener
@@ -131,6 +155,19 @@ class MtuSource final : public PacketDevice, public MtuListener
     void SetOnward(const Channel& onward)
     {
         m_onward.emplace(onward);
+    }
+
+    /// Share what the host learns with its other senders. Call it once, before anything is sent.
+    void Share(RouteMtu& route)
+    {
+        m_route = &route;
+        route.Add(*this);
+    }
+
+    /// MTU that the host knows of, IP bytes; UINT32_MAX: of none.
+    uint32_t KnownMtu() const
+    {
+        return m_known;
     }
 
     uint32_t IpHeader() const
@@ -186,7 +223,13 @@ class MtuSource final : public PacketDevice, public MtuListener
         return this;
     }
 
-    /// A router's message has arrived.
+    /// A router's message about a packet of this sender has arrived.
+    void OnMessage(int64_t now, uint32_t mtu)
+    {
+        m_route ? m_route->OnMessage(now, mtu, *this) : OnPathMtu(now, mtu);
+    }
+
+    /// The host has learned of an MTU.
     void OnPathMtu(int64_t now, uint32_t mtu) override;
 
   private:
@@ -224,6 +267,8 @@ class MtuSource final : public PacketDevice, public MtuListener
     };
 
     std::optional<Channel> m_onward;
+    RouteMtu* m_route{nullptr};
+    uint32_t m_known{UINT32_MAX};    //!< MTU, IP bytes
     PacketSink* m_receiver{nullptr}; //!< of a sender of TCP
     Exit m_exit{*this};
     const uint32_t m_ipHeader;
@@ -280,7 +325,7 @@ class MtuMessages final : public PacketSink
 
     void Receive(int64_t now, const Packet& /* packet */, const PacketExtras* /* extras */) override
     {
-        m_source.OnPathMtu(now, m_spec.mtu);
+        m_source.OnMessage(now, m_spec.mtu);
     }
 
   private:

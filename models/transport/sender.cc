@@ -65,6 +65,10 @@ Sender::OnEstablished(int64_t now, std::optional<int64_t> rtt, uint32_t window)
     {
         SetMss(m_mtuSearch->Mss());
     }
+    if (m_path)
+    {
+        ReduceMss(m_path->KnownMtu()); // Linux tcp_connect_init()
+    }
     m_transmitter.PeerWindow().OnWindow(0, window);
     SenderState& state = m_window.State();
     if (rtt)
@@ -274,20 +278,30 @@ Sender::SetMss(uint32_t mss)
     }
 }
 
-void
-Sender::OnPathMtu(int64_t now, uint32_t mtu)
+bool
+Sender::ReduceMss(uint32_t mtu)
 {
     const uint32_t mss = mtu - std::min(mtu - 1, m_headers);
     if (m_searchesMtu)
     {
         m_mtuSearch->Bound(mss);
     }
-    if (mss >= State().mss || !m_isEstablished)
+    if (mss >= State().mss)
     {
-        return;
+        return false;
     }
     SetMss(mss);
-    m_recovery.OnTooLarge(now, mss);
+    return true;
+}
+
+void
+Sender::OnPathMtu(int64_t now, uint32_t mtu)
+{
+    if (!m_isEstablished || !ReduceMss(mtu))
+    {
+        return; // OnEstablished() sees to it
+    }
+    m_recovery.OnTooLarge(now, State().mss);
     TrySend(now);
     UpdateTimer(now);
 }

@@ -210,6 +210,8 @@ class Sender
 
   private:
     void SetMss(uint32_t mss);
+    /// Send smaller segments, if this MTU needs that. \returns whether it does
+    bool ReduceMss(uint32_t mtu);
     /// Send a probe of a larger segment if one is due. \returns whether it was sent, or waits for
     /// room in the window, so that nothing else is sent; empty: none is due
     std::optional<bool> ProbeMtu(int64_t now);

@@ -6,7 +6,7 @@ As root, on Linux, with g++, iproute2, iptables, wireguard-tools and wireguard-g
     python tests/reference/path_mtu.py
 
 writes ``tests/validation/data/linux/path_mtu.csv``, a row a run; runs that it has already are left
-out. linux-link.cc makes two network
+out. ``path_mtu.py remember`` prints what later connections know. linux-link.cc makes two network
 namespaces and the link between them. The sender has a namespace of its own here, behind a router:
 the namespace at the near end of the link, whose interface into the link has the MTU. One connection
 sends some bytes, and the row tells when the receiver had them all.
@@ -24,6 +24,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from dataclasses import asdict, astuple, dataclass, fields
 from pathlib import Path
@@ -242,9 +243,79 @@ def main() -> None:
                 print(row, flush=True)
 
 
+_REMEMBER = """
+for n in near router far; do ip netns add mtu-$n; ip -n mtu-$n link set lo up; done
+ip link add near0 netns mtu-near type veth peer name near1 netns mtu-router
+ip link add far0 netns mtu-far type veth peer name far1 netns mtu-router
+ip -n mtu-near addr add 10.7.0.2/24 dev near0
+ip -n mtu-router addr add 10.7.0.1/24 dev near1
+ip -n mtu-router addr add 10.9.0.1/24 dev far1
+ip -n mtu-far addr add 10.9.0.2/24 dev far0
+for it in near/near0 router/near1 router/far1 far/far0; do
+    ip -n mtu-${it%/*} link set ${it#*/} up
+    ip netns exec mtu-${it%/*} ethtool -K ${it#*/} tso off gso off gro off
+done
+ip -n mtu-router link set far1 mtu 1400
+ip -n mtu-near route add default via 10.7.0.1
+ip -n mtu-far route add default via 10.9.0.1
+ip netns exec mtu-router sysctl -qw net.ipv4.ip_forward=1
+tc -n mtu-router qdisc add dev far1 root tbf rate 10mbit burst 4kb limit 2mb
+"""
+
+
+def remember() -> None:
+    """Open connections one after the other behind a router that tells, and print what they know."""
+    this = [sys.executable, str(Path(__file__).resolve())]
+    try:
+        subprocess.run(["sh", "-ec", _REMEMBER], check=True)
+        with subprocess.Popen(["ip", "netns", "exec", "mtu-far", *this, "take"]) as receiver:
+            time.sleep(0.5)
+            subprocess.run(["ip", "netns", "exec", "mtu-near", *this, "open"], check=True)
+            receiver.kill()
+    finally:
+        for name in ("near", "router", "far"):
+            subprocess.run(["ip", "netns", "del", f"mtu-{name}"], check=False)
+
+
+def take() -> None:
+    """Read from all connections."""
+    listener = socket.create_server((SERVER, PORT))
+
+    def read(connection: socket.socket) -> None:
+        while connection.recv(1 << 16):
+            pass
+
+    while True:
+        threading.Thread(target=read, args=(listener.accept()[0],), daemon=True).start()
+
+
+def open_connections() -> None:
+    """Send on an early connection, a later one, and one that was idle before both."""
+
+    def tell(name: str, connection: socket.socket) -> None:
+        info = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 232)
+        (mss,), (retransmits,) = (struct.unpack_from("=I", info, at) for at in (16, 100))
+        print(f"{name}: MSS {mss}, {retransmits} retransmissions", flush=True)
+
+    idle = socket.create_connection((SERVER, PORT))
+    for name in ("first", "second", "idle before"):
+        connection = idle if name == "idle before" else socket.create_connection((SERVER, PORT))
+        tell(f"{name}, at the start", connection)
+        connection.sendall(bytes(BYTES // 4))
+        time.sleep(1)
+        tell(name, connection)
+
+
 def _short(value: object) -> object:
     return round(value, 4) if isinstance(value, float) else value
 
 
 if __name__ == "__main__":
-    {"send": send, "receive": receive}.get(sys.argv[1] if sys.argv[1:] else "", main)()
+    actions = {
+        "send": send,
+        "receive": receive,
+        "remember": remember,
+        "take": take,
+        "open": open_connections,
+    }
+    actions.get(sys.argv[1] if sys.argv[1:] else "", main)()

@@ -102,6 +102,19 @@ def test_a_black_hole_stalls_exactly_what_does_not_fit():
     assert "tcp.mtu_probing" in text
 
 
+@pytest.mark.parametrize("tunnel", ["none", "ipsec-esp"])
+@pytest.mark.parametrize("begins", ["start", "data_start"])
+def test_a_host_remembers_what_one_connection_learned(tunnel, begins):
+    """As Linux (path_mtu.py remember): of a later connection nothing is too large."""
+    flows = [{"cc": "cubic"}]
+    alone = run(flows=flows, too_big="tell", tunnel=tunnel)
+    later = run(flows=[*flows, {"cc": "cubic", begins: "2s"}], too_big="tell", tunnel=tunnel)
+    drops = "link_mtu_drops"
+    assert alone[drops].sum() > 0
+    assert later[drops].sum() == alone[drops].sum()
+    assert later.to_dict()["flows"][1]["flow_goodput"] > 0
+
+
 def test_what_fits_is_as_if_the_link_had_no_mtu():
     plain = run(too_big="known", mtu=1500).goodput
     assert run(mtu=1500).goodput == plain
@@ -117,6 +130,9 @@ def test_what_fits_is_as_if_the_link_had_no_mtu():
         ("openvpn-udp", "tell", True),
         ("ipsec-esp", "silent", False),
         ("ipsec-esp", "tell", True),
+        ("tinc", "silent", False),  # as a connection during its search
+        ("tinc", "tell", False),
+        ("tinc", "known", True),  # after it
         ("openvpn-tcp", "silent", False),
         ("openvpn-tcp", "tell", True),
         ("gost-relay-wss", "tell", True),
