@@ -63,7 +63,7 @@ def through_tunnels(run: Any) -> Figure:
         range(len(order)),
         ["no tunnel" if tunnels[it] == "none" else tunnels[it] for it in order],
     )
-    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=2)
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
     with (HERE / "through-tunnels.csv").open("w", newline="") as file:
         writer = csv.DictWriter(file, list(next(iter(rows.values()))), lineterminator="\n")
         writer.writeheader()

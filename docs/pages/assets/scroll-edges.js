@@ -2,7 +2,7 @@
 // Marks the sides on which something wide continues; extra.css lets these edges fade.
 (function () {
   const wide =
-    ".md-typeset__scrollwrap, .md-typeset pre > code, .md-typeset .drawing";
+    ".md-typeset__scrollwrap, .md-typeset pre > code, .md-typeset .drawing, .md-typeset .sideways";
 
   function mark(it) {
     const hidden = it.scrollWidth - it.clientWidth;
