@@ -23,29 +23,29 @@ if TYPE_CHECKING:
 
 # With more hosts than this, names of the first and last of each kind have to do.
 _MOST_NAMES, _MOST_NAMES_OF_LONG = 16, 28
-# With more limited links than this, what each is has no room.
-_MOST_LINK_NAMES = 8
+# With less than so many square inches for each limited link, what each is has no room.
+_LEAST_FOR_LINK = 1.3
 # With more links than this in a row, their names have smaller letters.
 _MOST_LARGE = 5
 # With more groups of flows than this, the rest have one line in the legend, and no arrows.
 _MOST_GROUPS = 6
-# With more limited links than this that differ, a list above the map says what each is.
-_MOST_LINK_TEXTS = 4
+# With so many limited links that differ, a list above the map says what each is.
+_LISTED = range(5, 9)
 # With more hosts than this, lines get thinner.
 _MOST_WIDE = 16
 # In points: half the distance of a link's two directions, of lanes of flows, sizes of hosts.
 _APART, _FIRST_LANE, _LANE, _HOST = 2.4, 8.0, 4.6, 9.0
 # Inches that a network has: what is around it comes on top. A long one is wider than others, but
 # fits beside the axes of a run.
-_WIDTH, _MOST_WIDTH, _HEIGHT = 4.2, 7.0, 2.7
+_WIDTH, _MOST_WIDTH, _HEIGHT, _MOST_HEIGHT = 4.2, 7.0, 2.7, 5.0
 # Inches of a unit of places, if there is room; inches around the outermost hosts; those of a text
 # above a link.
 _UNIT, _AROUND, _TEXT = 0.5, 1.1, 0.36
 _BOX = {"boxstyle": "round,pad=0.25", "facecolor": "white", "edgecolor": "#CCCCCC"}
 _NOT_LIMITED = "#C4C4C4"
 _OTHER = "#999999"
-# Factors of the places of a network of any shape, to fit the axes.
-_WIDER, _HIGHER = 2.0, 1.3
+# Factors of the places of a network of any shape, to fit the axes; hosts beyond which it is larger.
+_WIDER, _HIGHER, _SMALL = 2.0, 1.4, 4
 # Where groups have the colours of their algorithms, UDP has none.
 _OF_UDP = "#555555"
 
@@ -65,12 +65,15 @@ class Place:
 
 @dataclass(frozen=True)
 class Group:
-    """Equal flows: the routes of their data, and their text and colour in the legend."""
+    """Equal flows: their text and colour in the legend, and the links that their data cross.
+
+    ``tunnelled``: those between the ends of their tunnel.
+    """
 
     label: str
     colour: Any
-    is_tunnelled: bool
     steps: frozenset[Step]
+    tunnelled: frozenset[Step] = frozenset()
 
 
 def has_network(result: Result) -> bool:
@@ -109,7 +112,7 @@ def network_height(result: Result) -> float:
     rows = min(len(result.experiment.flows) + len(result.experiment.cross_traffic), _MOST_GROUPS)
     if _is_listed(places, _link_texts(places, result)[0]):
         rows += len(_link_texts(places, result)[0])
-    return 0.75 + min(_HEIGHT, width * (high - low) / (right - left)) + 0.17 * rows
+    return 0.75 + min(_high(places), width * (high - low) / (right - left)) + 0.17 * rows
 
 
 def draw_network(axes: Axes, result: Result, colours: Sequence[Any] = ()) -> None:
@@ -130,7 +133,7 @@ def draw_network(axes: Axes, result: Result, colours: Sequence[Any] = ()) -> Non
         _draw_link(axes, places, link, result, name, busy)
         for is_reverse in (False, True):
             for lane, group in enumerate(lanes.get(Step(name, is_reverse), ())):
-                _draw_lane(axes, places, link.ends, is_reverse, lane, group)
+                _draw_lane(axes, places, link.ends, Step(name, is_reverse), lane, group)
     _draw_hosts(axes, places, topology, _aside(result))
     _name_links(axes, places, result)
     _fit(axes, places, result)
@@ -230,16 +233,16 @@ def _by_distance(topology: Topology, client: str, server: str) -> dict[str, Plac
     positions = networkx.kamada_kawai_layout(graph, pos=networkx.circular_layout(graph))
     if positions[client][0] > positions[server][0]:
         positions = {host: (-x, y) for host, (x, y) in positions.items()}
+    larger = max(1.0, len(positions) / _SMALL)
+    wider, higher = _WIDER * larger, _HIGHER * larger
     places = {}
     for host, (x, y) in positions.items():
         ways = [
-            (_WIDER * (positions[near][0] - x), _HIGHER * (positions[near][1] - y))
+            (wider * (positions[near][0] - x), higher * (positions[near][1] - y))
             for near in graph[host]
         ]
         side = _widest_gap([math.atan2(dy, dx) for dx, dy in ways])
-        places[host] = Place(
-            _WIDER * float(x), _HIGHER * float(y), (math.cos(side), math.sin(side))
-        )
+        places[host] = Place(wider * float(x), higher * float(y), (math.cos(side), math.sin(side)))
     return places
 
 
@@ -264,20 +267,22 @@ def _groups(result: Result, colours: Sequence[Any] = ()) -> list[Group]:
     groups: list[Group] = []
     for number, flows in enumerate(members.values()):
         first = network.flows[flows[0]]
-        steps = {step for index in flows for step in network.flows[index].connection.steps}
+        ways = [network.flows[index].connection for index in flows]
+        steps = frozenset[Step]().union(*(it.steps for it in ways))
+        inner = frozenset[Step]().union(*(it.in_tunnel.steps for it in ways))
         tunnel = None if first.tunnel is None else network.tunnels[first.tunnel]
         count = f"{len(flows)} × " if len(flows) > 1 else ""
         inside = f" in {tunnel_name(tunnel)}" if tunnel else ""
         rate = float(sum(goodputs[flows])) / 1e6
         label = f"{count}{first.flow.label}{inside}: {rate:.3g} Mbit/s"
         colour = colours[number] if colours else _colour(number)
-        groups.append(Group(label, colour, tunnel is not None, frozenset(steps)))
+        groups.append(Group(label, colour, steps, inner if tunnel else frozenset()))
     for source, placed in zip(experiment.cross_traffic, network.cross_traffic, strict=True):
         route, sender = placed.connection.route, placed.sender
-        steps = set(route.sent_by(sender))
+        steps = frozenset(route.sent_by(sender))
         colour = _OF_UDP if colours else _colour(len(groups))
         label = f"UDP, {spaced(format_rate(source.rate))}"
-        groups.append(Group(label, colour, False, frozenset(steps)))
+        groups.append(Group(label, colour, steps))
     return groups
 
 
@@ -310,12 +315,12 @@ def _draw_link(
 
 
 def _draw_lane(
-    axes: Axes, places: dict[str, Place], ends: tuple[str, str], is_reverse: bool, lane: int,
+    axes: Axes, places: dict[str, Place], ends: tuple[str, str], step: Step, lane: int,
     group: Group,
 ) -> None:  # fmt: skip
-    ends = ends[::-1] if is_reverse else ends
+    ends = ends[::-1] if step.is_reverse else ends
     colour, aside = group.colour, _FIRST_LANE + lane * _LANE
-    if group.is_tunnelled:
+    if step in group.tunnelled:
         _arrow(axes, places, ends, aside, color=colour, linewidth=5.4, alpha=0.25, head=0, zorder=1)
     _arrow(axes, places, ends, aside, color=colour, linewidth=1.3, head=7.0, zorder=1.5)
 
@@ -355,9 +360,12 @@ def _colour(number: int) -> str:
 
 
 def _draw_hosts(axes: Axes, places: dict[str, Place], topology: Topology, aside: float) -> None:
+    from matplotlib.patheffects import withStroke
+
     count = len(topology.hosts)
     most = _MOST_NAMES if _inches(places) == _WIDTH else _MOST_NAMES_OF_LONG
     size = _HOST if count <= most else 0.6 * _HOST
+    halo = withStroke(linewidth=2.5, foreground="white")  # a name may lie on a lane
     named = set(_named(list(topology.hosts), most))
     for host, place in places.items():
         axes.plot(
@@ -372,7 +380,7 @@ def _draw_hosts(axes: Axes, places: dict[str, Place], topology: Topology, aside:
                 fontsize=9 if count <= _MOST_LARGE + 1 else 8,
                 ha="center" if abs(x) < 0.4 else "left" if x > 0 else "right",
                 va="center" if abs(y) < 0.5 else "bottom" if y > 0 else "top",
-                zorder=5, annotation_clip=False,
+                zorder=7, annotation_clip=False, path_effects=[halo],
             )  # fmt: skip
 
 
@@ -399,7 +407,7 @@ def _name_links(axes: Axes, places: dict[str, Place], result: Result) -> None:
             text = f"each{'' if len(texts) == len(links) else ' coloured'} link: "
             axes.set_title(f"{text}{_rate(one)}, RTT {spaced(format_time(rtt))}")
             return
-    if len(texts) > _MOST_LINK_NAMES:
+    if _inches(places) * _high(places) < _LEAST_FOR_LINK * len(texts):
         axes.set_title(f"{len(texts)} links of {len(alike)} kinds")
         return
     size = 9.0 if len(texts) <= _MOST_LARGE else 7.5
@@ -413,8 +421,13 @@ def _name_links(axes: Axes, places: dict[str, Place], result: Result) -> None:
         texts = {name: name for name in texts}
     for name, text in texts.items():
         start, end = (places[host] for host in links[name].ends)
+        busier, other = (
+            len([it for it in links.values() if h in it.ends]) for h in links[name].ends
+        )
+        # Links of a star are far apart where its hosts are.
+        part = 0.5 if is_row or busier == other else 0.6 if busier > other else 0.4
         axes.annotate(
-            text, ((start.x + end.x) / 2, (start.y + end.y) / 2), above,
+            text, (start.x + part * (end.x - start.x), start.y + part * (end.y - start.y)), above,
             textcoords="offset points", fontsize=size, ha="center",
             va="bottom" if is_row else "center", zorder=6, annotation_clip=False, linespacing=1.15,
             **style,
@@ -442,8 +455,7 @@ def _is_row(places: dict[str, Place]) -> bool:
 def _is_listed(places: dict[str, Place], texts: dict[str, str]) -> bool:
     """Whether a list says what the links are, because there is no room beside them."""
     count = len(texts)
-    is_many = _MOST_LINK_TEXTS < count <= _MOST_LINK_NAMES
-    return is_many and not _is_row(places) and len(set(texts.values())) > 1
+    return count in _LISTED and not _is_row(places) and len(set(texts.values())) > 1
 
 
 def _link_text(
@@ -469,7 +481,7 @@ def _extent(places: dict[str, Place], result: Result) -> tuple[float, float, flo
     """Return left, right, lower and upper end of the axes, with room for lanes and names."""
     xs, ys = ([getattr(it, name) for it in places.values()] for name in "xy")
     width, height = max(xs) - min(xs), max(ys) - min(ys)
-    inch = max(width / (_inches(places) - _AROUND), height / (_HEIGHT - 0.7))
+    inch = max(width / (_inches(places) - _AROUND), height / (_high(places) - 0.7))
     below = _aside(result) / 72 + 0.2 if height == 0 else 0.3
     above = _above(result) / 72 + _TEXT if height == 0 else 0.3
     side = _AROUND / 2 * inch
@@ -480,6 +492,12 @@ def _inches(places: dict[str, Place]) -> float:
     """Return the width of the network in inches."""
     xs = [place.x for place in places.values()]
     return min(_MOST_WIDTH, max(_WIDTH, _UNIT * (max(xs) - min(xs)) + _AROUND))
+
+
+def _high(places: dict[str, Place]) -> float:
+    """Return the height of the network in inches, if it is not flat."""
+    ys = [place.y for place in places.values()]
+    return min(_MOST_HEIGHT, max(_HEIGHT, _UNIT * (max(ys) - min(ys)) + _AROUND))
 
 
 def _above(result: Result) -> float:
@@ -516,7 +534,7 @@ def _legend(axes: Axes, groups: Sequence[Group]) -> None:
     for group in groups[:_MOST_GROUPS]:
         line = Line2D([], [], color=group.colour, linewidth=1.5)
         band = Line2D([], [], color=group.colour, linewidth=6, alpha=0.25)
-        handles.append((band, line) if group.is_tunnelled else line)
+        handles.append((band, line) if group.tunnelled else line)
     labels = [group.label for group in groups[:_MOST_GROUPS]]
     if len(groups) > _MOST_GROUPS:
         handles.append(Line2D([], [], linestyle=""))

@@ -111,6 +111,36 @@ def test_other_networks_are_laid_out_by_distance():
     assert apart("host0", "relay") > apart("host1", "relay")
 
 
+def _sites(count: int) -> tc.Result:
+    """``count`` hosts behind each of two gateways, and a tunnel over two links between them."""
+    links = {
+        f"{side}{i}": {"between": [f"pc-{side}{i}", f"edge-{side}"], "rate": f"{i + 1}Gbps"}
+        for side in "ab"
+        for i in range(count)
+    }
+    links |= {
+        "wan-a": {"between": ["edge-a", "isp"], "rate": "10Mbps"},
+        "wan-b": {"between": ["isp", "edge-b"], "rate": "20Mbps"},
+    }
+    keys = {"network": {"links": links}, "duration": "0.3s"}
+    keys["tunnel"] = {"name": "wireguard", "between": ["edge-a", "edge-b"]}
+    keys["flows"] = {"from": "pc-a0", "to": "pc-b0"}
+    return tc.run(tc.Experiment.parse(keys), progress=False)
+
+
+def test_twelve_links_have_room_for_what_they_are():
+    figure = plot_network(_sites(5))
+    assert sum("bit/s\nRTT" in text for text in texts(figure)) == 12
+    figure.canvas.draw()
+    boxes = [text.get_window_extent() for text in figure.axes[0].texts]
+    assert not [pair for pair in itertools.combinations(boxes, 2) if pair[0].overlaps(pair[1])]
+
+
+def test_a_tunnel_is_drawn_between_its_gateways_only():
+    bands = [arrow for arrow in arrows(plot_network(_sites(1))) if arrow.get_alpha()]
+    assert len(bands) == 2  # of four links on the way
+
+
 def test_a_single_path_with_flows_alike_has_no_network(plain_result, shaped):
     assert not has_network(plain_result)
     assert has_network(shaped)
