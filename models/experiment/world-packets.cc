@@ -456,7 +456,7 @@ World::PacketsThrough(const FlowSpec& under)
         nested[end] = &m_nestedPackets.emplace_back();
     }
     Flow& flow = m_nestedFlows.emplace_back();
-    flow.datagrams = std::make_unique<Datagrams>(DatagramMeter(0));
+    flow.datagrams = std::make_unique<Datagrams>(0);
     // What one end sends comes out of what that end has numbered.
     UdpParts parts{flow,
                    {nested.server, nested.client},

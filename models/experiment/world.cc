@@ -426,7 +426,7 @@ void
 World::AddDatagrams(uint32_t index, Flow& flow)
 {
     const FlowSpec& spec = m_spec.flows[index];
-    flow.datagrams = std::make_unique<Datagrams>(DatagramMeter(spec.datagrams->playout));
+    flow.datagrams = std::make_unique<Datagrams>(spec.datagrams->playout);
     // A relay's sockets know those of the applications, so these come first.
     auto& leg = m_legs.emplace_back(Leg{LegRole::APP, std::nullopt, "none", {}});
     auto& ends = leg.ends.emplace<LegEnds<DatagramSocket>>();

@@ -51,6 +51,12 @@ class World
     /// The applications of a flow of datagrams.
     struct Datagrams
     {
+        /// \param playout of the receiver's playout buffer, see DatagramMeter
+        explicit Datagrams(int64_t playout)
+            : meter(playout)
+        {
+        }
+
         DatagramMeter meter;
         std::unique_ptr<DatagramSender> sender; //!< from World::Start() on
         std::unique_ptr<DatagramReceiver> receiver;

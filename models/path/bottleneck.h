@@ -18,6 +18,15 @@
 namespace tunnelcc
 {
 
+/// Packets that exceeded the MTU in front of the link, and fragments that a firewall dropped,
+/// since the simulation began.
+struct MtuCounts
+{
+    uint64_t tooBig{0};        //!< dropped
+    uint64_t fragmented{0};    //!< in several pieces into the link
+    uint64_t fragmentDrops{0}; //!< fragments, or packets that were to be fragmented
+};
+
 /**
  * Base of all bottlenecks: the rate, loss and policing around the queue, and the counts that probes
  * read. Where a policer and random loss are in the same place, the policer comes first.
@@ -77,15 +86,6 @@ class Bottleneck
     {
         return m_policer ? std::optional(m_policerDrops) : std::nullopt;
     }
-
-    /// Packets that exceeded the MTU in front of the link, and fragments that a firewall dropped,
-    /// since the simulation began.
-    struct MtuCounts
-    {
-        uint64_t tooBig{0};        //!< dropped
-        uint64_t fragmented{0};    //!< in several pieces into the link
-        uint64_t fragmentDrops{0}; //!< fragments, or packets that were to be fragmented
-    };
 
     /// These counts; null: nobody counts.
     const MtuCounts* Mtu() const

@@ -364,7 +364,7 @@ class MtuGate final : public PacketDevice
     const LinkMtuSpec m_spec;
     const uint32_t m_mtu;
     Channel m_onward;
-    Bottleneck::MtuCounts& m_counts;
+    MtuCounts& m_counts;
     MtuSource& m_source;
     MtuMessages* const m_messages;
     Pieces m_pieces;

@@ -62,7 +62,7 @@ class LinkProbe
         m_result.randomLosses = m_link.RandomLosses().measured;
         m_result.marks = Measured(m_link.Marks());
         m_result.policerDrops = Measured(m_link.PolicerDrops());
-        if (const Bottleneck::MtuCounts* mtu = m_link.Mtu())
+        if (const MtuCounts* mtu = m_link.Mtu())
         {
             m_result.mtuDrops = mtu->tooBig;
             m_result.fragmented = mtu->fragmented;

@@ -120,7 +120,7 @@ class Site
         source.Send(EventLoop::Get().Time(), packet, bytes, nullptr);
     }
 
-    const Bottleneck::MtuCounts& Counts()
+    const MtuCounts& Counts()
     {
         return *m_direction.GetBottleneck()->Mtu();
     }
