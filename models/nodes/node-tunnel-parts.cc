@@ -3,6 +3,7 @@
  */
 #include "node-tunnel-parts.h"
 
+#include "socket/congestion-text.h"
 #include "socket/linux-tcp-socket-factory.h"
 #include "spec/refuse.h"
 
@@ -119,7 +120,8 @@ TunnelPlace::MakeCarrierSocket(End end) const
         Refuse("a tunnel " + m_spec.name + ": expected a node with a " + m_protocol.GetName());
     }
     auto socket = Socket::CreateSocket(m_nodes[end], m_protocol);
-    const std::string& cc = m_congestionControl.empty() ? m_spec.cc.name : m_congestionControl;
+    const std::string cc =
+        m_congestionControl.empty() ? FormatCongestionText(m_spec.cc) : m_congestionControl;
     if (m_protocol == LinuxTcpSocketFactory::GetTypeId() && !cc.empty())
     {
         socket->SetAttribute("CongestionControl", StringValue(cc));

@@ -3,7 +3,8 @@
  */
 #include "linux-tcp-socket.h"
 
-#include "congestion/congestion-registry.h"
+#include "congestion-text.h"
+#include "congestion/congestion-control.h"
 #include "event/time-units.h"
 #include "linux-tcp-connection.h"
 #include "linux-tcp-settings.h"
@@ -65,7 +66,7 @@ LinuxTcpSocket::GetTypeId()
             .AddAttribute(
                 "CongestionControl",
                 "Name of the congestion control, such as bbr, bbr3 or cubic, or TypeId of "
-                "one of ns-3's.",
+                "one of ns-3's; with parameters: bbr,cwnd_gain=2.5.",
                 StringValue("cubic"),
                 MakeStringAccessor(&LinuxTcpSocket::SetCongestionControl,
                                    &LinuxTcpSocket::GetCongestionControl),
@@ -231,18 +232,18 @@ LinuxTcpSocket::SetFactory(ns3::Ptr<LinuxTcpSocketFactory> factory)
 }
 
 bool
-LinuxTcpSocket::SetCongestionControl(std::string name)
+LinuxTcpSocket::SetCongestionControl(std::string text)
 {
     try
     {
-        GetCongestionParameters(name);
+        ParseCongestionText(text);
     }
     catch (const std::invalid_argument& error)
     {
         NS_LOG_UNCOND("tunnelcc::LinuxTcpSocket::CongestionControl: " << error.what());
         return false;
     }
-    m_congestionControl = std::move(name);
+    m_congestionControl = std::move(text);
     return true;
 }
 
@@ -407,7 +408,8 @@ LinuxTcpSocket::MakeConnection(uint32_t mss, bool isClient, std::shared_ptr<Sent
     mss = mss > 0 ? std::min(mss, own) : own;
     const auto stream = static_cast<int64_t>(RngSeedManager::GetRun() << 32) +
                         static_cast<int64_t>(sent->Initial().GetValue());
-    auto congestion = MakeCongestionControl(m_congestionControl, {}, stream);
+    const CongestionSpec cc = ParseCongestionText(m_congestionControl);
+    auto congestion = MakeCongestionControl(cc.name, cc.parameters, stream);
     TcpSpec spec = MakeLinuxTcpSpec({m_sndBufSize,
                                      m_rcvBufSize,
                                      m_initialCwnd,

@@ -124,7 +124,7 @@ class [[gnu::visibility("default")]] LinuxTcpSocket final : public ns3::Socket
     void OnReadable(int64_t now);
     void OnWritable(int64_t now);
 
-    bool SetCongestionControl(std::string name);
+    bool SetCongestionControl(std::string text);
     std::string GetCongestionControl() const;
 
     /// Tell why a call fails. \returns -1

@@ -427,6 +427,13 @@ class ErrorsTest : public SocketTest
             NS_TEST_EXPECT_MSG_EQ(socket->SetAttributeFailSafe(name, value), false, name);
         };
         refuses("CongestionControl", StringValue("cubik"));
+        refuses("CongestionControl", StringValue(""));
+        refuses("CongestionControl", StringValue("cubic,beta"));
+        refuses("CongestionControl", StringValue("cubic,gain=2"));
+        refuses("CongestionControl", StringValue("bbr,cwnd_gain=many"));
+        refuses("CongestionControl", StringValue("brutal")); // which needs a rate
+        const StringValue cc("bbr,cwnd_gain=2.5,extra_acked_gain=0");
+        NS_TEST_EXPECT_MSG_EQ(socket->SetAttributeFailSafe("CongestionControl", cc), true, "set");
         refuses("SndBufSize", UintegerValue(0));
         refuses("InitialCwnd", UintegerValue(0));
         refuses("DelAckCount", UintegerValue(65));
