@@ -194,6 +194,8 @@ class RelayEntry(Entry):
     OVERRIDES: ClassVar[tuple[str, ...]] = (
         "cc",
         "nodelay",
+        "send_buffer",
+        "receive_buffer",
         "copy_buffer",
         "carriers",
         "stream_window",
@@ -203,6 +205,10 @@ class RelayEntry(Entry):
         "relays",
         "ip",
     )
+    #: Those of them that carriers over UDP do not have.
+    TCP_OVERRIDES: ClassVar[tuple[str, ...]] = (
+        "cc", "nodelay", "send_buffer", "receive_buffer", "under",
+    )  # fmt: skip
     #: Those of entries whose carriers are KCP sessions.
     KCP_OVERRIDES: ClassVar[tuple[str, ...]] = ("mode", "fec", "kcp")
     #: Those of entries whose carriers are connections of RUDP.
@@ -312,7 +318,7 @@ class RelayEntry(Entry):
         if self.quic is not None:
             has_rate = self.quic.congestion.with_rate is not None
             return (*self.QUIC_OVERRIDES, *(("rate",) if has_rate else ()))
-        kept = tuple(key for key in self.OVERRIDES if key not in ("cc", "nodelay", "under"))
+        kept = tuple(key for key in self.OVERRIDES if key not in self.TCP_OVERRIDES)
         return (*kept, *(self.KCP_OVERRIDES if self.kcp else self.RUDP_OVERRIDES))
 
     @property

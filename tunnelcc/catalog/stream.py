@@ -23,7 +23,8 @@ class StreamEntry(PacketEntry):
     """A tunnel that carries packets in a TCP connection: TCP over TCP."""
 
     OVERRIDES: ClassVar[tuple[str, ...]] = (
-        "cc", "nodelay", "mode", "mtu", "mss", "queue", "ip", "under",
+        "cc", "nodelay", "send_buffer", "receive_buffer", "mode", "mtu", "mss", "queue", "ip",
+        "under",
     )  # fmt: skip
     PLACES: ClassVar[tuple[Place, ...]] = (Place.PACKET, Place.STREAM)
 

@@ -358,12 +358,12 @@ class Connection:
     @property
     def asked_window(self) -> int | None:
         """The window (bytes) of the buffer that the application asks for; None: it does not."""
-        if self.flow.window is None:
-            return None
+        return None if self.flow.window is None else self.window_of(self.flow.window)
+
+    def window_of(self, size: int) -> int:
+        """Return the window (bytes) of a receiver that asks for a buffer of ``size`` bytes."""
         host, kernel = self.receiving, kernels()[self.receiving.kernel]
-        window = kernel.receive_window(
-            kernel.asked_buffer(self.flow.window), host.tcp_adv_win_scale
-        )
+        window = kernel.receive_window(kernel.asked_buffer(size), host.tcp_adv_win_scale)
         if self.tcp.window_scaling:
             return window
         return full_segments(min(window, UNSCALED_WINDOW), self.mss)

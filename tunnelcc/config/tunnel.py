@@ -283,6 +283,15 @@ class Tunnel(PacketTunnel):
     copy_buffer: Annotated[int, size(1024, 2**24)] | None = Field(
         None, description="bytes that a relay reads and forwards at once; default: the entry's"
     )
+    send_buffer: Annotated[int, size(4096, 2**30)] | None = Field(
+        None,
+        description="send buffer that the program asks for on its carrier over TCP, as OpenVPN's "
+        "--sndbuf; Linux gives twice as much; default: the kernel's, which grows",
+    )
+    receive_buffer: Annotated[int, size(4096, 2**30)] | None = Field(
+        None,
+        description="receive buffer likewise, as OpenVPN's --rcvbuf",
+    )
     under: Under | None = Field(
         None,
         description="tunnel that this tunnel's packets or carriers go through: a name from "

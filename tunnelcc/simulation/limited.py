@@ -273,16 +273,23 @@ class _Flow:
             size = format_size(quic.writes.send_buffer)
             return "QUIC's send buffer", size, self._file_key("quic.writes.send_buffer")
         if (asked := self._asked(leg, is_sender=True)) is not None:
-            return "the application's send buffer", *asked
+            return f"{self._asker(leg)}'s send buffer", *asked
         host = getattr(self.placed, self.sender)
         wmem = self._host(self.sender).tcp_wmem
         key = self._host_key(self.sender, "tcp_wmem")
         return f"the send buffer of {host}", format_size(wmem), key
 
+    def _asker(self, leg: str) -> str:
+        return self.tunnel.name if self.tunnel and leg.startswith("carrier") else "the application"
+
     def _asked(self, leg: str, is_sender: bool) -> tuple[str, str] | None:
-        """Value and key of flows.window, if it counts at one end of a connection."""
+        """Value and key of the buffer that somebody asked for at one end of a connection."""
+        if leg.startswith("carrier"):
+            name = "send_buffer" if is_sender else "receive_buffer"
+            size = getattr(self.tunnel, name, None)
+            return None if size is None else (format_size(size), self._tunnel_key(name))
         window = self.placed.flow.window
-        if window is None or leg.startswith("carrier"):
+        if window is None:
             return None
         # A relay has the other end of each loopback.
         own = leg == ("app" if is_sender == self.is_up else "target")
@@ -352,7 +359,7 @@ class _Flow:
             size = f"{rudp.packets.window} packets"
             return "RUDP's window", size, self._file_key("rudp.packets.window")
         if (asked := self._asked(leg, is_sender=False)) is not None:
-            return "the application's receive window", *asked
+            return f"{self._asker(leg)}'s receive window", *asked
         host = getattr(self.placed, self.receiver)
         rmem = format_size(self._host(self.receiver).receive_buffer)
         return f"the receive window of {host}", rmem, self._host_key(self.receiver, "tcp_rmem")

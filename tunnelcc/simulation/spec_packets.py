@@ -13,8 +13,8 @@ from tunnelcc.catalog.stream import StreamEntry
 from tunnelcc.config.connection import Connection
 from tunnelcc.hosts import costs
 from tunnelcc.simulation.spec_parts import Spec, congestion, handshake, same
+from tunnelcc.simulation.spec_tcp import carrier_tcp as tcp_of_carrier
 from tunnelcc.simulation.spec_tcp import flow_tcp as tcp_of_flow
-from tunnelcc.simulation.spec_tcp import own_socket, path_tcp
 
 
 def flow_tcp(entry: PacketEntry, connection: Connection) -> dict[str, Spec]:
@@ -69,7 +69,7 @@ def carrier_tcp(entry: StreamEntry, connection: Connection) -> Spec:
     tunnel, under = connection.tunnel, connection.under
     assert tunnel is not None
     mss = connection.path_mss if under is None else under.mss
-    return path_tcp(connection, mss, connection.path_ip) | own_socket(entry.carrier, tunnel)
+    return tcp_of_carrier(connection, mss, connection.path_ip, entry.carrier, tunnel)
 
 
 def _fec(fec: Fec, inner: list[int]) -> Spec:

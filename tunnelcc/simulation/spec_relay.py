@@ -26,11 +26,11 @@ from tunnelcc.hosts import costs
 from tunnelcc.simulation.spec_parts import Spec, handshake, layer_wire_bytes, nanoseconds, same
 from tunnelcc.simulation.spec_quic import quic_connection
 from tunnelcc.simulation.spec_tcp import (
-    asked_receive_buffer,
-    asked_send_buffer,
+    carrier_tcp,
     loopback_tcp,
-    own_socket,
     path_tcp,
+    sized_send_buffer,
+    with_receive_buffer,
 )
 
 # Bytes after which a carrier's TLS records have their full size.
@@ -68,12 +68,11 @@ def flow_tcp(entry: RelayEntry, connection: Connection) -> dict[str, Spec]:
         else:
             spec = path_tcp(access, access.path_mss, access.path_ip)
         if end == sends:
-            return spec | asked_send_buffer(connection)
-        return asked_receive_buffer(connection, spec)
+            return spec | sized_send_buffer(connection, connection.flow.window)
+        return with_receive_buffer(connection, spec, connection.flow.window)
 
     return {
-        "tcp": path_tcp(carrier, carrier.mss, carrier.versions.inner)
-        | own_socket(entry.carrier, tunnel),
+        "tcp": carrier_tcp(carrier, carrier.mss, carrier.versions.inner, entry.carrier, tunnel),
         "app_tcp": beside("client", near),
         "target_tcp": beside("server", far),
     }

@@ -44,15 +44,15 @@ def path_tcp(connection: Connection, mss: int, ip: int) -> Spec:
 
 def flow_tcp(connection: Connection, mss: int, ip: int) -> Spec:
     """As path_tcp(), of the applications' own connection, with the buffers that they ask for."""
-    spec = path_tcp(connection, mss, ip)
-    return asked_receive_buffer(connection, spec) | asked_send_buffer(connection)
+    window, spec = connection.flow.window, path_tcp(connection, mss, ip)
+    return with_receive_buffer(connection, spec, window) | sized_send_buffer(connection, window)
 
 
-def asked_receive_buffer(connection: Connection, spec: Spec) -> Spec:
-    """Return the settings ``spec`` with the receive buffer that the application asks for."""
-    window = connection.asked_window
-    if window is None:
+def with_receive_buffer(connection: Connection, spec: Spec, asked: int | None) -> Spec:
+    """Return the settings ``spec`` with a receive buffer of so many bytes, if it is asked for."""
+    if asked is None:
         return spec
+    window = connection.window_of(asked)
     initial = ("initial_receive_window", "initial_receive_room")
     spec = {key: value for key, value in spec.items() if key not in initial}
     # tcp_select_initial_window(): a buffer that somebody set bounds the window (window_clamp).
@@ -60,12 +60,12 @@ def asked_receive_buffer(connection: Connection, spec: Spec) -> Spec:
     return spec | {"receive_window": window, "window_scale": scale}
 
 
-def asked_send_buffer(connection: Connection) -> Spec:
-    """Return the settings of the send buffer that the application asks for."""
-    if connection.flow.window is None:
+def sized_send_buffer(connection: Connection, asked: int | None) -> Spec:
+    """Return the settings of a send buffer of so many bytes, if it is asked for."""
+    if asked is None:
         return {}
     kernel = kernels()[connection.sending.kernel]
-    size = kernel.send_buffer(kernel.asked_buffer(connection.flow.window))
+    size = kernel.send_buffer(kernel.asked_buffer(asked))
     return {"send_buffer": size, "send_buffer_per_segment": 0}
 
 
@@ -81,13 +81,20 @@ def loopback_tcp(connection: Connection, link: relay.LoopbackLink, sockets: rela
     }
 
 
-def own_socket(carrier: relay.Carrier | stream.StreamCarrier, tunnel: Tunnel) -> Spec:
-    """What the program does with its own connection, whatever the applications set on theirs."""
+def carrier_tcp(
+    connection: Connection,
+    mss: int,
+    ip: int,
+    carrier: relay.Carrier | stream.StreamCarrier,
+    tunnel: Tunnel,
+) -> Spec:
+    """As path_tcp(), of a program's own connection, whatever the applications set on theirs."""
     # A carrier over UDP has no such key.
-    spec = {"nodelay": False} | same(carrier, "TcpSpec")
+    spec = path_tcp(connection, mss, ip) | {"nodelay": False} | same(carrier, "TcpSpec")
     if tunnel.nodelay is not None:
         spec |= {"nodelay": tunnel.nodelay, "server_nodelay": tunnel.nodelay}
-    return spec
+    spec = with_receive_buffer(connection, spec, tunnel.receive_buffer)
+    return spec | sized_send_buffer(connection, tunnel.send_buffer)
 
 
 def _tcp(connection: Connection, ip: int) -> Spec:

@@ -171,6 +171,8 @@ BAD_VALUES = {
     "tunnel.uplinks.return_after": [0, 1001, "5", 1.5, True],
     "tunnel.cc": NOT_A_NAME,
     "tunnel.nodelay": NOT_A_SWITCH,
+    "tunnel.send_buffer": [*NOT_A_SIZE, 0, "2GiB"],
+    "tunnel.receive_buffer": [*NOT_A_SIZE, 0, "2GiB"],
     "tunnel.copy_buffer": [*NOT_A_SIZE, 0, "17MiB"],
     "tunnel.mode": ["aes", "", 5, "two\nlines"],
     "tunnel.ip": [0, 5, 46, "4", "IPv6", 4.0, True],

@@ -50,6 +50,15 @@ CASES = {
         )
         for name in ("tuic", "hysteria2", "gost-quic")
     },
+    # Buffers that a program asks for.
+    "a send buffer that a relay asks for": (
+        {"tunnel": {"name": "gost-relay-ws", "send_buffer": "64KiB"}},
+        "gost-relay-ws's send buffer (64KiB)", "tunnel.send_buffer", 2**23,
+    ),
+    "a receive buffer that a relay asks for": (
+        {"tunnel": {"name": "gost-relay-ws", "receive_buffer": "64KiB"}},
+        "gost-relay-ws's receive window (64KiB)", "tunnel.receive_buffer", 2**23,
+    ),
     # Those of sessions that repair loss themselves.
     "KCP's send window": (
         {"tunnel": "kcptun"},

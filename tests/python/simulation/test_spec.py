@@ -218,6 +218,17 @@ ARRIVALS = {
         lambda spec: (spec.tcp.nodelay, spec.tcp.server_nodelay),
         (False, False),
     ),
+    # Twice as much as asked for, of which Linux 6.18 counts a part as payload or window.
+    "tunnel.send_buffer": (
+        "64KiB",
+        lambda spec: (spec.tcp.send_buffer, spec.tcp.send_buffer_per_segment),
+        (int(2 * 65536 * 0.976), 0),
+    ),
+    "tunnel.receive_buffer": (
+        "64KiB",
+        lambda spec: (spec.tcp.receive_window, spec.tcp.window_scale),
+        (int(2 * 65536 * 0.625), 1),
+    ),
     "tunnel.copy_buffer": ("64KiB", lambda spec: spec.tunnel.copy_buffer, 65536),
     "tunnel.mode": ("aes-128-cbc", lambda spec: spec.tunnel.outer[100], [156]),
     "tunnel.mtu": (1400, lambda spec: spec.tcp.mss, 1348),
