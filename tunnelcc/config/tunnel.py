@@ -190,6 +190,13 @@ class Under(PacketTunnel):
 class KcpKeys(Model):
     """Keys that differ from the KCP of a catalogue entry."""
 
+    # kcp-go, sess.go: SetMtu() takes no more than mtuLimit. The least leaves room for headers.
+    mtu: Annotated[int, whole(128, 1500)] | None = Field(
+        None,
+        description="most bytes of a datagram without headers of UDP and IP, as kcptun's -mtu and "
+        "kcp.mtu of GOST; default: the entry's",
+    )
+
     nodelay: Annotated[bool, SWITCH] | None = Field(
         None,
         description="true: the time-out is at least 30 ms and grows by half; needs mode manual",
@@ -364,6 +371,16 @@ class Tunnel(PacketTunnel):
                 where = catalog.path_of(self.name)
                 raise error.below(f"carrier.{key}").located_in(where) from None
         return self
+
+    @property
+    def entry(self) -> catalog.Entry:
+        """The entry of the catalogue, with datagrams of KCP as large as ``kcp.mtu``."""
+        entry = super().entry
+        kcp, mtu = getattr(entry, "kcp", None), self.kcp.mtu if self.kcp else None
+        if kcp is None or mtu is None:
+            return entry
+        session = kcp.session.model_copy(update={"mtu": mtu})
+        return entry.model_copy(update={"kcp": kcp.model_copy(update={"session": session})})
 
     _below: "Tunnel | None" = PrivateAttr(None)
     _title: str = PrivateAttr("")

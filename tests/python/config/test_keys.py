@@ -181,6 +181,7 @@ BAD_VALUES = {
     "tunnel.queue": [0, -1, 2**21, "500p"],
     "tunnel.fec": ["20", "20:10,10:5", "250:6", "a:b", "", 5, "4:2", "none"],
     "tunnel.rate": [*NOT_A_RATE, "9kbps", "269Mbps"],
+    "tunnel.kcp.mtu": [127, 1501, "1350B", 1350.5, True],
     "tunnel.kcp.nodelay": NOT_A_SWITCH,
     "tunnel.kcp.interval": [*NOT_A_TIME, "9ms", "6s"],
     "tunnel.kcp.resend": [-1, 256, "2", 1.5],

@@ -250,6 +250,12 @@ ARRIVALS = {
     ),
     "tunnel.fec": ("8:1", lambda spec: spec.tunnel.fec.parity, [1] * 8),
     "tunnel.fec_timeout": ("7ms", lambda spec: spec.tunnel.fec.timeout, 7_000_000),
+    # Less 20 of the cipher and 8 of FEC; UDP and IP add 28.
+    "tunnel.kcp.mtu": (
+        1200,
+        lambda spec: (spec.tunnel.kcp.room, spec.tunnel.kcp.header),
+        (1200 - 28, 28 + 28),
+    ),
     "tunnel.kcp.nodelay": (True, lambda spec: spec.tunnel.kcp.nodelay, True),
     "tunnel.kcp.interval": ("15ms", lambda spec: spec.tunnel.kcp.interval, 15_000_000),
     "tunnel.kcp.resend": (5, lambda spec: spec.tunnel.kcp.resend, 5),
