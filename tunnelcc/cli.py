@@ -19,6 +19,7 @@ from typing import Any
 import click
 
 from tunnelcc.errors import MISSING, ConfigError, Problem, TunnelccError, nearest, unknown_name
+from tunnelcc.output import imports
 
 _STORE = "runs"
 _PATH = click.Path(path_type=Path)
@@ -887,9 +888,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     gc.set_threshold(200_000)  # What is imported stays: the collector would look at it in vain.
-    if arguments is None and not any(map(_may_use_dask, sys.argv[1:])):
-        # Where Dask is installed, xarray would import it to look for arrays of its kind.
-        sys.modules.setdefault("dask", None)  # type: ignore[arg-type]
+    if arguments is None:
+        imports.leave_out_texts_of_artists()
+        if not any(map(_may_use_dask, sys.argv[1:])):
+            imports.leave_out_dask()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal may have no signs such as × or –

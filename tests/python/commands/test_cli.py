@@ -619,6 +619,24 @@ def test_importing_takes_no_time():
     assert heavy == "[]"
 
 
+def test_a_command_that_draws_writes_no_help_on_properties(tmp_path):
+    script = (
+        "import os, sys; from tunnelcc.cli import main\n"
+        "def told(code=0):\n"
+        "    from matplotlib.lines import Line2D\n"
+        "    print(len(Line2D.set.__doc__) < 1000,"
+        " 'linewidth' in str(Line2D.set.__signature__))\n"
+        "os._exit = told\n"
+        "sys.argv = ['tunnelcc', 'run', '--duration', '1s', '--plot', 'run.svg']\n"
+        "main()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=tmp_path
+    )
+    assert done.stdout.split()[-2:] == ["True", "True"]  # a short text; set() knows the properties
+    assert "<svg" in (tmp_path / "run.svg").read_text()
+
+
 def test_comparing_loads_neither_scipy_nor_dask(tmp_path):
     command = [sys.executable, "-X", "importtime", "-m", "tunnelcc", "compare", "--cc", "bbr,reno"]
     options = ["--duration", "1s", "--rate", "2Mbps", "--seeds", "2", "--jobs", "1"]
