@@ -104,5 +104,9 @@ add_executable(stock-ns3 "${root}/tests/bench/stock-ns3.cc")
 target_link_libraries(stock-ns3 PRIVATE ns3::internet ns3::point-to-point)
 add_test(NAME bench/stock-ns3 COMMAND stock-ns3 --duration=1)
 
+# Runs conditions of the validation on devices of ns-3: tests/python/validation/test_on_devices.py.
+add_executable(on-devices "${root}/tests/validation/on-devices.cc")
+target_link_libraries(on-devices PRIVATE ${test_models} tunnelcc-socket ns3::applications ns3::point-to-point)
+
 # What Python tests run.
-add_custom_target(programs DEPENDS run-spec stock-ns3 beside ${scratch_programs})
+add_custom_target(programs DEPENDS run-spec stock-ns3 beside on-devices ${scratch_programs})

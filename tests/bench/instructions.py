@@ -45,13 +45,19 @@ def per_segment(program: Path, experiment: tc.Experiment, command: tuple[str, ..
         for part in (0.25, 1.0):
             of_part = experiment.model_copy(update={"duration": part * experiment.duration})
             file.write_text(spec_text(experiment_spec(of_part)))
-            run = _run((*command, str(program), str(file)))
-            count = _told(run)
-            if count is None:
-                raise RuntimeError(f"{command[0]} cannot count: {run.stderr}")
-            instructions.append(count)
-            segments.append(int(json.loads(run.stdout)["path_segments"]))
+            instruction_count, output = count((*command, str(program), str(file)))
+            instructions.append(instruction_count)
+            segments.append(int(json.loads(output)["path_segments"]))
     return (instructions[1] - instructions[0]) / (segments[1] - segments[0])
+
+
+def count(command: tuple[str, ...]) -> tuple[int, str]:
+    """Return the instructions of ``command``, which begins as counter() says, and its output."""
+    run = _run(command)
+    told = _told(run)
+    if told is None:
+        raise RuntimeError(f"{command[0]} cannot count: {run.stderr}")
+    return told, run.stdout
 
 
 def compiler(build: Path) -> str:

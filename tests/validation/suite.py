@@ -69,11 +69,20 @@ def validate(
     ``seeds``: runs of each case in which they differ. ``jobs``: number of processes; default: one
     per core. Raises RunError if a simulation fails.
     """
-    checks = [check for group in groups for check in group.checks]
-    cases = {case.key: case for check in checks for case in check.cases}
-    runs = _simulate(list(cases.values()), seeds or (QUICK_SEEDS if quick else None), jobs)
+    runs = _simulate(cases(groups), seeds or (QUICK_SEEDS if quick else None), jobs)
+    return judge(groups, runs)
+
+
+def cases(groups: Sequence[Group]) -> list[Case]:
+    """Return what the checks of ``groups`` simulate."""
+    every = {case.key: case for group in groups for check in group.checks for case in check.cases}
+    return list(every.values())
+
+
+def judge(groups: Sequence[Group], runs: dict[str, tuple[Measurement, ...]]) -> Report:
+    """Judge ``runs`` of each case, by its key."""
     outcomes = []
-    for check in checks:
+    for check in (check for group in groups for check in group.checks):
         values = tuple(check.measure([runs[case.key] for case in check.cases]))
         outcomes.append(Outcome(check, values, check.comparison.judge(values)))
     return Report(tuple(groups), tuple(outcomes), tuple(_shares(outcomes)), runs)
