@@ -10,6 +10,14 @@
 namespace tunnelcc
 {
 
+namespace
+{
+
+/// Events that the list takes from the wheels at once, if they come soon.
+constexpr size_t EVENTS_AT_ONCE = 16;
+
+} // namespace
+
 EventQueue::EventQueue()
 {
     for (Wheel& wheel : m_wheels)
@@ -99,12 +107,12 @@ EventQueue::IsBeforeWheels(int64_t time, uint64_t rank)
 {
     while (m_inWheels > 0 && static_cast<uint64_t>(time) >= FirstSlotTime())
     {
-        TakeSlot();
-        if (!m_near.empty())
+        if (m_filledWheels & 1)
         {
-            SortList();
+            Refill();
             return Key(time, rank) < KeyOf(m_near.back());
         }
+        TakeSlot(); // to lower wheels
     }
     return true;
 }
@@ -120,6 +128,14 @@ EventQueue::Refill()
     if (isFew)
     {
         m_nearEnd = ALL;
+    }
+    // To take a slot costs more than an event: where few events are in each, several slots are
+    // taken, but not those of more than a turn of the lowest wheel, for what comes meanwhile is
+    // sorted in.
+    const uint64_t soon = m_nearEnd + (uint64_t{1} << (LOWEST_BITS + WHEEL_BITS));
+    while (m_near.size() < EVENTS_AT_ONCE && m_inWheels > 0 && FirstSlotTime() < soon)
+    {
+        TakeSlot();
     }
     SortList();
 }
