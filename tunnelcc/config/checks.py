@@ -16,7 +16,7 @@ from tunnelcc.config.keys import ExperimentKeys
 from tunnelcc.config.network import Network
 from tunnelcc.config.resolved import ResolvedNetwork, resolve, route_between, route_of
 from tunnelcc.config.topology import Route, Step, Topology, of_network, of_path
-from tunnelcc.config.tunnel import Hop, Tunnel
+from tunnelcc.config.tunnel import BELOW_RELAYS, Hop, Tunnel
 from tunnelcc.errors import MISSING, ConfigError, Problem
 from tunnelcc.hosts import costs
 from tunnelcc.schema.units import Buffer, format_time
@@ -109,8 +109,7 @@ def _of_under(experiment: ExperimentKeys) -> Iterator[Problem]:
         why = lower.entry.refuses_datagrams
         if not upper.entry.CARRIES_PACKETS:
             if lower.entry.HAS_CARRIERS:
-                expected = "a datagram tunnel below relays, such as wireguard"
-                yield Problem(f"{key}.name", lower.name, expected)
+                yield Problem(f"{key}.name", lower.name, BELOW_RELAYS)
             for given, value in (("between", lower.between), ("under", lower.under)):
                 if value is not None:
                     shown = list(value) if isinstance(value, tuple) else str(value.name)

@@ -261,6 +261,10 @@ class Uplinks(Model):
     )
 
 
+#: What the carriers of relays can go through.
+BELOW_RELAYS = "a datagram tunnel below relays, such as wireguard"
+
+
 class Tunnel(PacketTunnel):
     """A tunnel: its catalogue entry, and the keys that differ from it.
 
@@ -365,8 +369,9 @@ class Tunnel(PacketTunnel):
             raise ConfigError(Problem("carrier.cc", cc["name"], expected))
         for key, name, model in (("under", under, Under), ("cc", cc, CongestionControl)):
             try:
-                if name is not None:
-                    model.parse(name)
+                given = None if name is None else model.parse(name)
+                if isinstance(given, Under) and given.entry.HAS_CARRIERS:
+                    raise ConfigError(Problem("name", given.name, BELOW_RELAYS))
             except ConfigError as error:
                 where = catalog.path_of(self.name)
                 raise error.below(f"carrier.{key}").located_in(where) from None

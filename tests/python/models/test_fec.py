@@ -329,7 +329,7 @@ def test_fec_under_a_relay_spares_its_carrier_losses():
 
 @pytest.mark.parametrize("under", ["gost-relay-ws", "ssh-tun", "openvpn-tcp"])
 def test_only_datagram_tunnels_go_under(under):
-    with pytest.raises(tc.ConfigError, match=r"tunnel\.under.*a datagram tunnel, one of"):
+    with pytest.raises(tc.ConfigError, match=r"tunnel\.under.*a datagram tunnel below relays"):
         tc.Experiment.parse({"tunnel": {"name": "gost-relay-ws", "under": under}})
 
 
