@@ -194,7 +194,7 @@ World::AddCarrier(RelayParts& tunnel, size_t hop, const FlowSpec& flow)
     const RelaySpec& spec = tunnel.spec;
     const HopSpec& hopSpec = spec.hops[hop];
     FlowSpec crossing = flow;
-    crossing.access = hopSpec.access;
+    crossing.access = {}; // that of the applications
     if (hop > 0)
     {
         crossing.extraDelay = {0, 0};
@@ -210,7 +210,7 @@ World::AddCarrier(RelayParts& tunnel, size_t hop, const FlowSpec& flow)
                          CarrierChannels(hopSpec, crossing),
                          hosts,
                          flow.tunnel,
-                         hopSpec.access.IsNone() ? hopSpec.under : std::nullopt};
+                         hopSpec.under};
     carrier.leg = spec.kcp    ? &AddKcpLeg(parts, *spec.kcp)
                   : spec.rudp ? &AddRudpLeg(parts, *spec.rudp, tunnel.hops[hop].sessions)
                   : spec.quic ? &AddQuicLeg(parts, *spec.quic)

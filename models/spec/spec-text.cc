@@ -83,11 +83,11 @@ CheckTunnel(const RelaySpec& relay, const ExperimentSpec& spec, const std::strin
         if (hop.under)
         {
             CheckNumber(*hop.under, spec.tunnels, key + ".under");
-            if (!std::holds_alternative<DatagramTunnelSpec>(spec.tunnels[*hop.under]))
+            const auto* below = std::get_if<DatagramTunnelSpec>(&spec.tunnels[*hop.under]);
+            if (!below || below->under)
             {
-                Refuse(key + ".under: expected the number of a datagram tunnel");
+                Refuse(key + ".under: expected a datagram tunnel, through no other");
             }
-            CheckAccess(hop.access, spec, key + ".access");
         }
     }
 }
@@ -130,10 +130,17 @@ CheckTunnel(const PacketTunnelSpec& tunnel, const ExperimentSpec& spec, const st
         Refuse(key + ".tunnel: expected the number of a tunnel");
     }
     CheckNumber(*tunnel.under->tunnel, spec.tunnels, key + ".tunnel");
-    if (std::is_same_v<PacketTunnelSpec, StreamTunnelSpec> &&
-        std::holds_alternative<RelaySpec>(spec.tunnels[*tunnel.under->tunnel]))
+    if (!std::holds_alternative<RelaySpec>(spec.tunnels[*tunnel.under->tunnel]))
     {
-        Refuse(key + ".tunnel: expected a tunnel of packets");
+        return;
+    }
+    if (std::is_same_v<PacketTunnelSpec, StreamTunnelSpec>)
+    {
+        Refuse(key + ".tunnel: expected the number of a tunnel of packets");
+    }
+    if (!tunnel.under->datagrams)
+    {
+        Refuse(key + ".datagrams: expected what a relay carries");
     }
 }
 

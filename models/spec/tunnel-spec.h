@@ -120,11 +120,10 @@ struct HopSpec
 {
     uint32_t route{0}; //!< number of it in the experiment's list
     CongestionSpec cc; //!< congestion control of its carriers; no name: FlowSpec::carrierCc
-    std::optional<uint32_t> under; //!< tunnel of packets that carriers go through, by its number in
-                                   //!< the list
-    AccessSpec access;             //!< of that tunnel
+    std::optional<uint32_t> under; //!< datagram tunnel on the same route that carriers go through,
+                                   //!< by its number in the list
 
-    TUNNELCC_FIELDS(route, cc, under, access)
+    TUNNELCC_FIELDS(route, cc, under)
 };
 
 /// A tunnel that terminates TCP: relays, and carriers between them.

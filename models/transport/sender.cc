@@ -297,9 +297,10 @@ Sender::ReduceMss(uint32_t mtu)
 void
 Sender::OnPathMtu(int64_t now, uint32_t mtu)
 {
+    // What comes before the connection is established, OnEstablished() asks for.
     if (!m_isEstablished || !ReduceMss(mtu))
     {
-        return; // OnEstablished() sees to it
+        return;
     }
     m_recovery.OnTooLarge(now, State().mss);
     TrySend(now);

@@ -164,6 +164,20 @@ class RefusalTest : public ns3::TestCase
         spec.tunnels[0] = StreamTunnelSpec{};
         spec.flows.clear();
         Expect(FormatSpec(spec), "tunnels.0: expected a flow through it");
+        // A relay and a tunnel of datagrams that go through each other.
+        spec = MakeRelaySpec(false);
+        DatagramTunnelSpec upper;
+        upper.under = spec.flows[0];
+        spec.tunnels.emplace_back(upper);
+        Expect(FormatSpec(spec), "tunnels.1.under.datagrams: expected what a relay carries");
+        upper.under->datagrams.emplace();
+        spec.tunnels[1] = upper;
+        RelayOf(spec).hops[0].under = 1;
+        Expect(FormatSpec(spec), "tunnels.0.hops.0.under: expected a datagram tunnel");
+        upper.under->tunnel = 1;
+        spec.tunnels[1] = upper;
+        RelayOf(spec).hops[0].under.reset();
+        Expect(FormatSpec(spec), "tunnels.1.under: expected no circle");
     }
 };
 

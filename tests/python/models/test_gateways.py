@@ -55,7 +55,7 @@ def test_wireguard_between_two_sites():
     assert 0.042 < float(short["srtt_mean"][0, 0]) < 0.043
 
 
-def test_gateways_that_are_the_flows_hosts_are_todays_tunnels():
+def test_gateways_that_are_the_flows_hosts_are_tunnels_without_gateways():
     plain = tc.run(tc.Experiment.parse({"tunnel": "wireguard", "duration": "2s"}))
     named = {"name": "wireguard", "between": ["client", "server"]}
     same = tc.run(tc.Experiment.parse({"tunnel": named, "duration": "2s"}))
