@@ -363,7 +363,8 @@ class RelayEntry(Entry):
             least = self.rudp.largest + datagram_headers(versions.outer)
         if least > path_mtu:
             expected = f"a path.mtu of at least {least}, the size of its datagrams"
-            raise ConfigError(Problem("name", self.name, expected))
+            hint = "or a smaller kcp.mtu" if self.kcp is not None else ""
+            raise ConfigError(Problem("name", self.name, expected, hint))
         return None
 
     @property

@@ -207,29 +207,65 @@ def _of_gateways(
         tunnel = experiment.tunnel_named(name)
     except ConfigError:
         return  # told already
-    if tunnel is None or tunnel.between is None:
+    if tunnel is None:
+        return
+    if tunnel.between is None:
+        yield from _of_lower_gateways(topology, tunnel, route)
         return
     where = "tunnel" if name is None else f"tunnels.{name}"
     try:
         crossed = route_between(topology, tunnel, route)
-        for via in tunnel.uplinks.routes if tunnel.uplinks else ():
-            try:
-                topology.both_ways(*crossed.ends, via)
-            except ConfigError as error:
-                problem = replace(error.problems[0], key="uplinks.routes")
-                raise ConfigError(problem) from None
     except ConfigError as error:
         hint = f"{key}.tunnel = 'none' leaves it out" if name is None else ""
         for it in error.below(where).problems:
             expected = it.expected.replace("hosts on the way", f"hosts on the way of {key}")
             yield Problem(it.key, it.value, expected, "; ".join(filter(None, (it.hint, hint))))
         return
+    yield from _of_uplinks(topology, tunnel, crossed, where)
     inside = {step.link for step in crossed.to_server + crossed.to_client}
     for step in route.to_server + route.to_client:
         link = topology.links[step.link]
         if step.link not in inside and link.path.too_big != "known":
             expected = "known on links outside the gateways: their hosts know that MTU"
             yield Problem(f"{link.key}.too_big", link.path.too_big, expected)
+    yield from _of_lower_gateways(topology, tunnel, crossed)
+
+
+def _of_lower_gateways(topology: Topology, upper: Tunnel, route: Route) -> Iterator[Problem]:
+    """Yield problems of the gateways of tunnels below ``upper``, whose packets take ``route``."""
+    lower = upper.below if upper.entry.CARRIES_PACKETS else None
+    if lower is None:
+        return
+    where = f"tunnels.{lower.title}"  # only these have gateways of their own
+    try:
+        crossed = route_between(topology, lower, route)
+    except ConfigError as error:
+        for it in error.below(where).problems:
+            way = f"hosts on the way of the packets of {upper.title or upper.name}"
+            yield replace(it, expected=it.expected.replace("hosts on the way", way))
+        return
+    yield from _of_uplinks(topology, lower, crossed, where)
+    yield from _of_lower_gateways(topology, lower, crossed)
+
+
+def _of_uplinks(
+    topology: Topology, tunnel: Tunnel, crossed: Route, where: str
+) -> Iterator[Problem]:
+    """Yield a problem of the routes beside ``crossed``, the first of the tunnel at ``where``."""
+    known = [crossed]
+    for via in tunnel.uplinks.routes if tunnel.uplinks else ():
+        key = f"{where}.uplinks.routes"
+        try:
+            route = topology.both_ways(*crossed.ends, via)
+        except ConfigError as error:
+            yield replace(error.problems[0], key=key)
+            return
+        if route in known:
+            first = " → ".join(topology.hosts_of(crossed.client, crossed.to_server))
+            expected = f"routes that differ from each other, and from the first one ({first})"
+            yield Problem(key, list(via), expected)
+            return
+        known.append(route)
 
 
 def _of_network(found: ResolvedNetwork) -> Iterator[Problem]:

@@ -227,7 +227,7 @@ class KcpKeys(Model):
 
 
 def _parse_routes(value: object) -> tuple[tuple[str, ...], ...]:
-    if not isinstance(value, (list, tuple)) or not value:
+    if not isinstance(value, (list, tuple)) or not value or isinstance(value[0], str):
         raise UnitError(_ROUTES)
     return tuple(ROUTE.parse(route) for route in value)
 
@@ -259,6 +259,14 @@ class Uplinks(Model):
     return_after: Annotated[int, whole(1, 1000)] = Field(
         4, description="a route works again when its last answer is less than so many intervals old"
     )
+
+    @model_validator(mode="after")
+    def _check_return(self) -> "Self":
+        most = self.fail_after + 1
+        if self.return_after > most:  # it would fail and return in turn
+            expected = f"at most {most}, which is fail_after + 1"
+            raise ConfigError(Problem("return_after", self.return_after, expected))
+        return self
 
 
 #: What the carriers of relays can go through.

@@ -241,6 +241,15 @@ def test_uplinks_are_shared_by_flow_and_by_packet():
         ),
         ({"under": "wireguad"}, "(did you mean 'wireguard'?)"),
         (
+            {**GATES, "uplinks": {"routes": [["edge-a", "edge-b"]]}},
+            "expected routes that differ from each other, and from the first one (edge-a → edge-b)",
+        ),
+        ({**GATES, "uplinks": {"routes": ["edge-a", "edge-b"]}}, "expected a list of routes"),
+        (
+            {**GATES, "uplinks": {"routes": [["edge-a", "edge-b"]], "return_after": 9}},
+            "return_after = 9: expected at most 6",
+        ),
+        (
             {"under": "ssh-forward"},
             "tunnel.under.name = 'ssh-forward': expected a tunnel that carries UDP",
         ),
