@@ -44,7 +44,6 @@ using namespace ns3; // names of ours come first
 
 constexpr uint32_t IPV4_HEADER = 20;
 constexpr uint32_t IPV6_HEADER = 40;
-constexpr uint32_t LARGEST_PACKET = 65535;
 constexpr uint32_t LEAST_MSS = 88; // the least that experiments allow
 
 /// When a client has given up (Linux tcp_syn_linear_timeouts 4, tcp_syn_retries 6): 131 s.
@@ -75,7 +74,7 @@ LinuxTcpSocket::GetTypeId()
                           "Payload of a full segment, bytes; 0: what the MTU has room for.",
                           UintegerValue(0),
                           MakeUintegerAccessor(&LinuxTcpSocket::m_segmentSize),
-                          MakeUintegerChecker<uint32_t>(0, LARGEST_PACKET))
+                          MakeUintegerChecker<uint32_t>(0, LARGEST_IP_PACKET))
             .AddAttribute("SndBufSize",
                           "Largest send buffer, bytes (tcp_wmem[2]); 0.976 of it is payload.",
                           UintegerValue(defaults.sndBufSize),
@@ -404,7 +403,7 @@ LinuxTcpSocket::MakeConnection(uint32_t mss, bool isClient, std::shared_ptr<Sent
     const uint32_t ip = m_port->IsIpv6() ? IPV6_HEADER : IPV4_HEADER;
     const uint32_t room = std::max(m_mtu, ip + LINUX_TCP_HEADER + LEAST_MSS);
     uint32_t own = m_segmentSize > 0 ? m_segmentSize : room - ip - LINUX_TCP_HEADER;
-    own = std::min(own, LARGEST_PACKET - ip - LINUX_TCP_HEADER);
+    own = std::min(own, LARGEST_IP_PACKET - ip - LINUX_TCP_HEADER);
     mss = mss > 0 ? std::min(mss, own) : own;
     const auto stream = static_cast<int64_t>(RngSeedManager::GetRun() << 32) +
                         static_cast<int64_t>(sent->Initial().GetValue());

@@ -26,8 +26,6 @@ namespace tunnelcc
 namespace
 {
 
-constexpr uint32_t LARGEST_IP_PACKET = 65'535;
-
 template <class Ip, class Header, class EndPoint>
 uint32_t
 RouteOf(const ns3::Ptr<ns3::Node>& node,

@@ -24,6 +24,9 @@ class Ipv6EndPoint;
 namespace tunnelcc
 {
 
+/// Bytes of the largest packet of IP.
+constexpr uint32_t LARGEST_IP_PACKET = 65'535;
+
 /// A port of ns-3's TCP on a node, over IPv4 or IPv6, and the one that it talks to.
 class TcpPort
 {

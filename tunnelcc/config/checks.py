@@ -100,10 +100,8 @@ def _of_under(experiment: ExperimentKeys) -> Iterator[Problem]:
     for name in (None, *experiment.tunnels):
         upper = experiment.tunnel_named(name)
         key = "tunnel" if name is None else f"tunnels.{name}"
-        if upper is None or upper.under is None:
-            continue
-        lower = upper.below
-        if lower is None:
+        lower = None if upper is None or upper.under is None else upper.below
+        if upper is None or lower is None:
             continue
         key = f"{key}.under"
         why = lower.entry.refuses_datagrams

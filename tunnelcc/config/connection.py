@@ -6,7 +6,7 @@ That is the payload of full segments, the sizes of packets, and the windows of s
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -18,7 +18,6 @@ from tunnelcc.config.hosts import Hosts
 from tunnelcc.config.tcp import Tcp
 from tunnelcc.config.topology import Route, Step, Topology
 from tunnelcc.config.tunnel import Tunnel
-from tunnelcc.errors import ConfigError
 from tunnelcc.hosts import costs
 from tunnelcc.hosts.kernels import kernels
 
@@ -183,15 +182,10 @@ class Connection:
 
     @property
     def uplinks(self) -> list[Route]:
-        """Of a tunnel: its other routes. Raises ConfigError with the key uplinks.routes."""
-        tunnel = self.tunnel
-        if tunnel is None or tunnel.uplinks is None:
-            return []
-        try:
-            return [self.topology.both_ways(*self.ends, it) for it in tunnel.uplinks.routes]
-        except ConfigError as error:
-            problem = error.problems[0]
-            raise ConfigError(replace(problem, key="uplinks.routes")) from None
+        """Of a tunnel: its other routes."""
+        uplinks = None if self.tunnel is None else self.tunnel.uplinks
+        routes = () if uplinks is None else uplinks.routes
+        return [self.topology.both_ways(*self.ends, it) for it in routes]
 
     @property
     def own_route(self) -> Route:
