@@ -56,7 +56,7 @@ PANELS = {
     "Retransmissions, inside and outside": (
         ("inner-retransmissions", "outer-retransmissions"), "%",
     ),
-    "Share of the fastest flow, or beside a plain one": (("share",), "%"),
+    "Largest share, or beside a plain flow": (("share",), "%"),
 }  # fmt: skip
 _DECADES = range(-3, 5)  # of ticks, powers of ten
 _MOST_TICKS = 8

@@ -179,7 +179,7 @@ def harm(results: Open) -> Figure:
     """What a plain CUBIC flow keeps beside each."""
     runs = _runs(results, "accelerators-neighbour", _neighbour)
     names = [*ALGORITHMS, *TUNNELS][::-1]
-    figure = Figure(figsize=(7.2, 5.8))
+    figure = Figure(figsize=(7.1, 5.8))
     for axes, (index, title) in zip(
         figure.subplots(1, 2, sharey=True), enumerate(("no loss", "1 % loss")), strict=True
     ):

@@ -98,7 +98,7 @@ def _plot(axes: Any, runs: Any, values: Callable[[Any], Any], is_log: bool = Fal
 
 def loss_repair(results: Open) -> Figure:
     """Goodput and bytes of a flow that fills the link, and delay of one that does not."""
-    figure = Figure(figsize=(7.2, 6.0))
+    figure = Figure(figsize=(7.1, 6.0))
     panels = figure.subplots(2, 3, sharex=True, sharey="col")
     for row, (burst, title) in zip(panels, PATTERNS.items(), strict=True):
         bulk = _runs(results, burst, "loss-repair", _keep)
@@ -137,7 +137,7 @@ def beside_a_plain_flow(results: Open) -> Figure:
         table["sweep"]["path.loss"] = ["0%", "1%"]
 
     runs = _runs(results, 1, "loss-repair-neighbour", neighbours)
-    figure = Figure(figsize=(7.2, 3.4))
+    figure = Figure(figsize=(7.1, 3.4))
     names = list(SYSTEMS)[::-1]
     for axes, (index, title) in zip(
         figure.subplots(1, 2, sharey=True), enumerate(("no loss", "1 % loss")), strict=True
