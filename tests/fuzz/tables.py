@@ -200,7 +200,7 @@ class Draw:
             "fragments": lambda: draw.choice(("pass", "drop")),
             "reassembly_delay": lambda: _time(self._near(1e-6, max(self._rtt, 2e-6))),
             "clamp_mss": lambda: draw.choice(("pmtu", 536, 1360)),
-            "framing": lambda: draw.choice(("ip", "ethernet")),
+            "framing": lambda: draw.choice(("ip", "tc", "ethernet")),
             "reverse_rate": self._link_rate,
             "reverse_buffer": self._room,
             "reverse_loss": self._probability,

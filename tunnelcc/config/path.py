@@ -30,8 +30,10 @@ from tunnelcc.schema.units import Buffer, UnitError, format_probability, format_
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-# Preamble 8, header 14, FCS 4, gap 12 (IEEE 802.3).
-_ETHERNET_FRAMING = 38
+# Bytes of a packet outside IP that rate and queue count. "tc" is the header of Ethernet, which is a
+# part of the length that disciplines of Linux see (tc-stab(8)). "ethernet" is that with preamble 8,
+# FCS 4 and gap 12 (IEEE 802.3).
+_FRAMINGS = {"ip": 0, "tc": 14, "ethernet": 38}
 
 _WHOLE_BDP = Buffer(bdp=1.0)
 
@@ -380,10 +382,11 @@ class DuplexLink(LinkDirection):
         "bytes without TCP options (iptables TCPMSS); a router cannot see into tunnels, for which "
         "see tunnel.mss; default: none",
     )
-    framing: Annotated[str, choice("ip", "ethernet")] = Field(
+    framing: Annotated[str, choice(*_FRAMINGS)] = Field(
         "ip",
-        description="bytes that the rate counts; ip: IP packets; ethernet: frames with preamble "
-        "and gap, 38 bytes more for each packet",
+        description="bytes that the rate and the buffer count; ip: IP packets; tc: as disciplines "
+        "of Linux (tbf, netem, htb) on an Ethernet interface, whose header is 14 bytes more for "
+        "each packet; ethernet: frames with preamble and gap, 38 bytes more",
     )
 
     @property
@@ -399,7 +402,7 @@ class DuplexLink(LinkDirection):
     @property
     def framing_bytes(self) -> int:
         """Bytes of a packet outside IP that the rate and the queue count."""
-        return _ETHERNET_FRAMING if self.framing == "ethernet" else 0
+        return _FRAMINGS[self.framing]
 
     def queue_bytes(self, length: Buffer, rate: float, packet: int) -> int:
         """Return the bytes of a queue before ``rate`` (bit/s), whose packets have that size."""

@@ -340,6 +340,7 @@ _FRAGMENTED = {"name": "wireguard", "mtu": 4000}  # 1500, 1500 and 1100 bytes
     ("tunnel", "framing", "least"),
     [
         ("none", "ip", "1500B"),
+        ("none", "tc", "1514B"),
         ("none", "ethernet", "1538B"),
         ("gost-relay-ws", "ethernet", "1538B"),
         ("vtun", "ethernet", "1538B"),
@@ -421,7 +422,7 @@ EXPERIMENTS = st.fixed_dictionaries(
                 "loss": st.floats(1e-12, 0.99) | st.just(0.0),
                 "buffer": _quantities("1bdp", "0.7bdp", "200p", "3MiB"),
                 "reverse_rate": _quantities("10Mbps", "1Gbps"),
-                "framing": _quantities("ip", "ethernet"),
+                "framing": _quantities("ip", "tc", "ethernet"),
                 "queue": _quantities("codel", {"name": "red", "weight": 0.01}, "drop-tail"),
                 "policer": _quantities({"rate": "5Mbps", "position": "after"}),
                 "jitter": _quantities("0s", "1.5ms"),

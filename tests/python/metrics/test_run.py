@@ -143,12 +143,12 @@ def test_capacity_is_the_payload_that_fits():
     assert float(run.dataset.capacity) == pytest.approx(15e6 * 1448 / 1500, rel=1e-6)
 
 
-@pytest.mark.parametrize("framing", ["ip", "ethernet"])
-def test_framing_takes_its_part_of_capacity_and_fair_rates(framing):
+@pytest.mark.parametrize(("framing", "extra"), [("ip", 0), ("tc", 14), ("ethernet", 38)])
+def test_framing_takes_its_part_of_capacity_and_fair_rates(framing, extra):
+    """`extra` are bytes per packet, on the wire only."""
     path = {"rate": "20Mbps", "rtt": "20ms", "framing": framing, "buffer": "2bdp"}
     source = {"rate": "5Mbps", "packet": 100}
     run = tc.run({"path": path, "cross_traffic": [source], "duration": "6s", "warmup": "2s"})
-    extra = 38 if framing == "ethernet" else 0  # bytes per packet, on the wire only
     payload = 1448 / (1500 + extra)
     assert float(run.dataset.capacity) == pytest.approx(20e6 * payload, rel=1e-3)
     fair = (20e6 - 5e6 * (100 + extra) / 100) * payload
