@@ -8,8 +8,9 @@ VENV := .venv
 BUILD := build/release
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
-# Python compiles what it imports, when it does: much of the packages it never will. Nothing is said
-# of other packages, because another pip may be at work on them.
+# Python compiles what it imports, when it does: much of the packages it never will. A first figure has
+# it compile what commands import. Nothing is said of other packages, because another pip may be at
+# work on them.
 INSTALL := $(PIP) install --no-compile --no-warn-conflicts
 # Packages are installed while ns-3 is and models are compiled; all else goes one after the other.
 TOGETHER := $(MAKE) --no-print-directory --jobs=2
@@ -260,6 +261,7 @@ endif
 
 $(BUILD)/installed: pyproject.toml waf-config/requirements.py $(MODULE_SOURCES) | $(BIN)/python
 	@$(TOGETHER) $(VENV)/ready module bytecode
+	@env -u PYTHONDONTWRITEBYTECODE $(BIN)/tunnelcc run --duration 1s --plot $(BUILD)/first.png > /dev/null 2>&1
 	@echo "$(PYTHON_MODULES)" > $@
 
 .PHONY: module
