@@ -27,6 +27,8 @@ from tunnelcc.errors import RunError
 
 Key = TypeVar("Key")
 
+_LONGEST_END = 5.0  # seconds of real time that a worker may take to end by itself
+
 
 def cores() -> int:
     """Return the number of CPU cores that this process may use."""
@@ -58,6 +60,12 @@ class _Family:
             return self._codes[member]
         except EOFError:
             return self._process.wait()
+
+    def end(self) -> None:
+        """Wait until workers without work have ended, so that a user's files are written."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(_LONGEST_END)
+        self.kill()
 
     def kill(self) -> None:
         """Kill the workers and wait for their end."""
@@ -92,6 +100,7 @@ def parallel(
     pending = iter(tasks)
     workers = _start(function, count)
     busy = selectors.DefaultSelector()
+    end = _Family.kill
     try:
         for worker, task in zip(workers, pending, strict=False):
             _assign(worker, function, *task)
@@ -110,11 +119,12 @@ def parallel(
                         busy.register(worker.pipe, selectors.EVENT_READ, worker)
                     _assign(worker, function, *following)
                 yield finished, outcome
+        end = _Family.end
     finally:
         for worker in workers:
             worker.pipe.close()
         for family in {id(worker.family): worker.family for worker in workers}.values():
-            family.kill()
+            end(family)
         busy.close()
 
 

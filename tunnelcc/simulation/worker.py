@@ -20,6 +20,7 @@ from multiprocessing.connection import Connection
 from typing import Any, NoReturn
 
 from tunnelcc.errors import RunError, TunnelccError
+from tunnelcc.output import ending
 
 
 def main(module: str) -> None:
@@ -66,25 +67,32 @@ def _kill(workers: Iterable[int]) -> None:
 
 def _serve(pipe: Connection[Any, Any]) -> NoReturn:
     """Do the tasks that arrive through ``pipe`` until it is closed, then end the process."""
-    threading.Thread(target=_end_with_parent, args=(pipe.fileno(),), daemon=True).start()
+    works = threading.Event()
+    threading.Thread(target=_end_with_parent, args=(pipe.fileno(), works), daemon=True).start()
     while True:
         try:
             function, argument = pipe.recv()
         except (EOFError, OSError):  # closed, or reset by a parent that was killed
-            os._exit(0)
+            ending.end()
+        works.set()
         try:
             outcome = function(argument)
         except TunnelccError as error:
             outcome = RunError(str(error))
+        works.clear()
         try:
             pipe.send(outcome)
         except OSError:
-            os._exit(0)
+            ending.end()
 
 
-def _end_with_parent(pipe: int) -> None:
-    """Wait until the other end of ``pipe`` is closed, then end the process at once."""
+def _end_with_parent(pipe: int, works: threading.Event) -> None:
+    """Once the other end of ``pipe`` is closed, end the process in the middle of its work.
+
+    Without work, it ends by itself.
+    """
     hang_up = select.poll()
     hang_up.register(pipe, 0)
     hang_up.poll()
+    works.wait()
     os._exit(0)

@@ -351,3 +351,28 @@ def test_new_files_run_as_they_are(tmp_path, monkeypatch, run, options):
     code, _, err = run("new", "cc", "my_cc", *options)
     assert code == 2
     assert "is there" in err
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("run", "--cc", "./logs.py"),
+        (
+            *("sweep", "--set", "flows.cc=./logs.py"),
+            *("--axis", "path.rtt=9ms,40ms", "--seeds", "1", "--jobs", "2"),
+        ),
+    ],
+)
+def test_what_a_class_writes_to_its_file_is_there_when_the_command_ends(tmp_path, command):
+    """In the command's own process and in workers. The class leaves its file open."""
+    (tmp_path / "logs.py").write_text(
+        "import os\n"
+        + PYTHON.replace("calls = 0\n", "log = open(f'{os.getpid()}.log', 'a')\ncalls = 0\n", 1)
+        .replace("HERE", "pass")
+        .replace("left =", "log.write('ack\\n')\n        left =")
+    )
+    keys = ("path.rate=2Mbps", "duration=1s")
+    options = [it for key in keys for it in ("--set", key)]
+    subprocess.run([sys.executable, "-m", "tunnelcc", *command, *options], check=True, cwd=tmp_path)
+    texts = [file.read_text() for file in tmp_path.glob("*.log")]
+    assert sum(text.count("ack\n") > 20 for text in texts) == (1 if command[0] == "run" else 2)

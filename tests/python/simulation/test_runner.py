@@ -186,7 +186,7 @@ def test_a_worker_whose_parent_was_killed_ends_without_a_word(monkeypatch, fails
 
     pipe = types.SimpleNamespace(fileno=lambda: 0, recv=lambda: (str, 1), send=gone)
     setattr(pipe, fails, gone)
-    monkeypatch.setattr(worker, "_end_with_parent", lambda _: None)
+    monkeypatch.setattr(worker, "_end_with_parent", lambda *_: None)
     monkeypatch.setattr(os, "_exit", end)
     with pytest.raises(SystemExit) as caught:
         worker._serve(pipe)
