@@ -889,7 +889,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     gc.set_threshold(200_000)  # What is imported stays: the collector would look at it in vain.
     if arguments is None:
-        imports.leave_out_texts_and_plugins()
+        imports.leave_out_texts_of_artists()
         if not any(map(_may_use_dask, sys.argv[1:])):
             imports.leave_out_dask()
     for stream in (sys.stdout, sys.stderr):
