@@ -129,6 +129,10 @@ check-report: setup ## Look at the pages of a report in Chromium (needs chromium
 	@$(BIN)/tunnelcc reproduce --all --report runs/report $(REPORT_ARGS)
 	@$(BIN)/python tests/browser/check_report.py runs/report runs/report/screenshots
 
+.PHONY: check-measure
+check-measure: setup $(VENV)/ready-dev ## Measure on this machine, also through wireguard-go and gost if PATH has them (needs root)
+	@$(BIN)/python -m pytest -q -rs tests/python/measure $(PYTEST_ARGS)
+
 .PHONY: check-bindings
 check-bindings: programs $(VENV)/ready-dev $(VENV)/ready-ns3-bindings ## Use ns-3's Python bindings with our sockets; the first time, pip compiles cppyy
 	@$(BIN)/python -m pytest -q tests/python/tools/test_ns3_bindings.py

@@ -23,11 +23,19 @@ can_measure = pytest.mark.skipif(
 )
 
 
+needs_wireguard = pytest.mark.skipif(
+    not all(map(shutil.which, ("wg", "wireguard-go"))),
+    reason="NOT MEASURED: wireguard-tools and wireguard-go are not installed",
+)
+
+
 @can_measure
-def test_cubic_of_this_kernel_is_like_the_simulated_one(run, tmp_path, monkeypatch):
+@pytest.mark.parametrize("tunnel", ["none", pytest.param("wireguard", marks=needs_wireguard)])
+def test_cubic_of_this_kernel_is_like_the_simulated_one(run, tmp_path, monkeypatch, tunnel):
     monkeypatch.chdir(tmp_path)
     command = ("measure", "--rate", "10Mbps", "--rtt", "20ms", "--cc", "cubic", "--duration", "4s",
-               "--warmup", "1s", "--plot", "both.png", "-o", "series.csv")  # fmt: skip
+               "--warmup", "1s", "--tunnel", tunnel, "--plot", "both.png",
+               "-o", "series.csv")  # fmt: skip
     code, out, err = run(*command)
     assert code == 0, err
     ratios = {line.split("  ")[0]: line.split()[-1] for line in out.splitlines()[3:]}
@@ -50,10 +58,17 @@ def fake_gost(tmp_path, monkeypatch):
 
 @can_measure
 @pytest.mark.parametrize(
-    "signal_", [signal.SIGKILL, pytest.param(signal.SIGINT, marks=pytest.mark.slow)]
+    ("tunnel", "signal_"),
+    [
+        ("gost-relay-ws", signal.SIGKILL),
+        pytest.param("gost-relay-ws", signal.SIGINT, marks=pytest.mark.slow),
+        pytest.param("wireguard", signal.SIGTERM, marks=needs_wireguard),
+        pytest.param("wireguard", signal.SIGKILL, marks=[needs_wireguard, pytest.mark.slow]),
+        pytest.param("wireguard", signal.SIGINT, marks=[needs_wireguard, pytest.mark.slow]),
+    ],
 )
-def test_a_command_that_is_killed_leaves_nothing(fake_gost, signal_):
-    command = [sys.executable, "-m", "tunnelcc", "measure", "--tunnel", "gost-relay-ws"]
+def test_a_command_that_is_killed_leaves_nothing(fake_gost, tunnel, signal_):
+    command = [sys.executable, "-m", "tunnelcc", "measure", "--tunnel", tunnel]
     process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
     mark = f"--contained\0{process.pid}\0"
 
