@@ -95,6 +95,7 @@ Sender::Write(int64_t now, uint64_t bytes, bool isResumed)
     m_idle = SendLimit::APPLICATION;
     if (m_spec.writes == WriteMode::POLLED && !m_buffer.Poll())
     {
+        NoteLimit(now);
         return 0;
     }
     // Linux tcp_rate_check_app_limited()
@@ -556,9 +557,10 @@ Sender::FindLimit(int64_t now) const
         return SendLimit::NONE;
     }
     const bool hasLost = m_board.HasLostToSend();
+    const SendLimit idle = m_buffer.IsWriterBlocked() ? SendLimit::SEND_BUFFER : m_idle;
     if (m_buffer.Unsent() == 0 && !hasLost)
     {
-        return m_buffer.IsWriterBlocked() ? SendLimit::SEND_BUFFER : m_idle;
+        return idle;
     }
     if (m_window.IsFull())
     {
@@ -580,7 +582,7 @@ Sender::FindLimit(int64_t now) const
     // What waits for nothing of these waits for an ACK: less than a segment, by Nagle's rule, for
     // the application to write more; the rest to leave in a longer burst.
     const bool isSmall = !hasLost && m_buffer.Unsent() < State().mss;
-    return isSmall ? m_idle : SendLimit::CONGESTION_WINDOW;
+    return isSmall ? idle : SendLimit::CONGESTION_WINDOW;
 }
 
 void

@@ -362,6 +362,11 @@ class Connection:
             return window
         return full_segments(min(window, UNSCALED_WINDOW), self.mss)
 
+    def send_buffer_of(self, size: int) -> int:
+        """Return the payload (bytes) that the buffer of a sender holds that asks for ``size``."""
+        kernel = kernels()[self.sending.kernel]
+        return kernel.send_buffer(kernel.asked_buffer(size))
+
     def app_cost(self, side: str) -> float:
         """Return the CPU time (ns per byte) of the application on the host ``side``.
 

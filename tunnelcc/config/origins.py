@@ -197,12 +197,27 @@ def tunnel(network: ResolvedNetwork, placed: ResolvedTunnel) -> dict[str, Number
     if keys.mtu is not None:
         device = Number(format_size(connection.inner_mtu), "stated", f"{key}.mtu")
     elif keys.entry.kind != "relay":
-        device = Number(format_size(connection.inner_mtu), "derived", f"{keys.name}, path MTU")
-    return {
+        device = Number(format_size(connection.inner_mtu), "derived", "entry, path MTU")
+    numbers = {
         "path MTU": Number(format_size(connection.mtu), "derived", "its route"),
         "MTU": device,
         "segment": _segment(connection),
     }
+    if "send_buffer" in keys.entry.overrides:
+        room, window = connection.sending.send_buffer, connection.receive_window
+        sent, received = Number(format_size(room), "derived", "sender"), _received(window)
+        if keys.send_buffer is not None:
+            room = connection.send_buffer_of(keys.send_buffer)
+            sent = Number(format_size(room), "derived", f"{key}.send_buffer")
+        if keys.receive_buffer is not None:
+            window = connection.window_of(keys.receive_buffer)
+            received = _received(window, f"{key}.receive_buffer")
+        numbers |= {"send buffer": sent, "receive window": received}
+    return numbers
+
+
+def _received(window: int, source: str = "receiver") -> Number:
+    return Number(format_size(window), "derived", source)
 
 
 def _segment(connection: Connection) -> Number:
@@ -231,8 +246,7 @@ def flow(network: ResolvedNetwork, connection: Connection) -> dict[str, Number]:
     elif limits:
         size = round(min(limits) * connection.rtt / 8)
         bdp = Number(format_size(size), "derived", "rate × RTT")
-    window = Number(format_size(connection.receive_window), "derived", "receiver")
+    window = _received(connection.receive_window)
     if connection.asked_window is not None:
-        key = f"flows.{connection.group}.window"
-        window = Number(format_size(connection.asked_window), "derived", key)
+        window = _received(connection.asked_window, f"flows.{connection.group}.window")
     return {"RTT": rtt, "BDP": bdp, "segment": _segment(connection), "window": window}

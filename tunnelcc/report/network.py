@@ -28,7 +28,7 @@ from tunnelcc.simulation import fair
 _MOST_NAMES = 4
 
 # Of a line that says where a number comes from.
-_WIDEST = 18
+_WIDEST = 14
 
 #: What a row is, and its numbers.
 Row = tuple[tuple[str, ...], dict[str, Number]]
@@ -78,7 +78,7 @@ def _tunnels(network: ResolvedNetwork) -> Section:
         elif not members and above:
             carried = ", ".join(above)
         elif placed.hop is None and placed.tunnel.entry.HAS_CARRIERS:
-            carried += f", {len(carriers)} carriers"
+            carried += f", {len(carriers)} carrier{'s' if len(carriers) > 1 else ''}"
         hosts = placed.hosts if placed.hop is None else placed.hosts[placed.hop : placed.hop + 2]
         if placed.lower is not None:
             carried += f", through {network.tunnels[placed.lower].tunnel.name}"
@@ -186,9 +186,9 @@ def _cell(number: Number) -> str:
 
 
 def _broken(why: str) -> str:
-    """Return the text with lines that end after a dot of a long key, not within a word."""
+    """Return the text with lines that end after a part of a long key, not within a word."""
     lines = [""]
-    for part in re.findall(r"[^. ]+[. ]*", why):
+    for part in re.findall(r"[^. _]+[. _]*", why):
         if lines[-1] and len(lines[-1]) + len(part.rstrip()) > _WIDEST:
             lines.append("")
         lines[-1] += part

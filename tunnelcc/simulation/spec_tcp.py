@@ -64,9 +64,7 @@ def sized_send_buffer(connection: Connection, asked: int | None) -> Spec:
     """Return the settings of a send buffer of so many bytes, if it is asked for."""
     if asked is None:
         return {}
-    kernel = kernels()[connection.sending.kernel]
-    size = kernel.send_buffer(kernel.asked_buffer(asked))
-    return {"send_buffer": size, "send_buffer_per_segment": 0}
+    return {"send_buffer": connection.send_buffer_of(asked), "send_buffer_per_segment": 0}
 
 
 def loopback_tcp(connection: Connection, link: relay.LoopbackLink, sockets: relay.Sockets) -> Spec:

@@ -73,7 +73,21 @@ def test_numbers_of_flows_and_tunnels():
     assert plain["RTT"] == ("50ms", "stated", "path.rtt")
     assert plain["segment"] == ("1348B", "derived", "path MTU")
     numbers = origins.tunnel(network, network.tunnels[0])
-    assert numbers["MTU"] == ("1420B", "derived", "wireguard, path MTU")
+    assert numbers["MTU"] == ("1420B", "derived", "entry, path MTU")
+
+
+def test_buffers_of_carriers():
+    asked = {"name": "openvpn-tcp", "send_buffer": "64KiB", "receive_buffer": "32KiB"}
+    network = resolve(tc.Experiment(tunnel=asked))
+    numbers = origins.tunnel(network, network.tunnels[0])
+    # Linux gives twice as much, of which a part is payload.
+    assert numbers["send buffer"] == ("127926B", "derived", "tunnel.send_buffer")
+    assert numbers["receive window"] == ("40KiB", "derived", "tunnel.receive_buffer")
+    network = resolve(tc.Experiment(tunnel="openvpn-tcp", hosts={"tcp_wmem": "64KiB"}))
+    numbers = origins.tunnel(network, network.tunnels[0])
+    assert numbers["send buffer"] == ("63963B", "derived", "sender")
+    network = resolve(tc.Experiment(tunnel="wireguard"))
+    assert "send buffer" not in origins.tunnel(network, network.tunnels[0])
 
 
 def test_the_fair_shares_are_those_of_a_run():

@@ -59,6 +59,13 @@ CASES = {
         {"tunnel": {"name": "gost-relay-ws", "receive_buffer": "64KiB"}},
         "gost-relay-ws's receive window (64KiB)", "tunnel.receive_buffer", 2**23,
     ),
+    **{
+        f"a send buffer that {name} asks for": (
+            {"tunnel": {"name": name, "send_buffer": "64KiB"}},
+            f"{name}'s send buffer (64KiB)", "tunnel.send_buffer", 2**23,
+        )
+        for name in ("openvpn-tcp", "vtun")
+    },
     # Those of sessions that repair loss themselves.
     "KCP's send window": (
         {"tunnel": "kcptun"},
