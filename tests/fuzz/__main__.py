@@ -18,11 +18,12 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from tests.fuzz import experiments, inputs, kills, store
+from tests.fuzz import experiments, inputs, kills, measurements, store
 
 _FUZZERS: dict[str, Any] = {
     "experiments": experiments.Fuzzer,
     "inputs": inputs.Fuzzer,
+    "measurements": measurements.Fuzzer,
     "store": store.Fuzzer,
     "kills": kills.Fuzzer,
 }

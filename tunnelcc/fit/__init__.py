@@ -44,6 +44,7 @@ _HEADER = 52
 # Without a limit by the path, its rate is at least this times the goodput.
 _SPARE = 1.05
 _LEAST_QUEUE = 1e-3  # s
+_MOST_LOSS = 0.99
 # The RTT of the path is at least this part of the least of several pings.
 _OF_PINGS = 0.99
 # Pings (their number) of which jitter is told.
@@ -302,7 +303,7 @@ def _read_directly(found: Reading) -> dict[str, Estimate]:
             "several flows (iperf3 -P 8) or UDP (iperf3 -u) would"
         )
     top = found.highest * (mss + _HEADER) / mss
-    guess = top * _SPARE if is_full else max(2 * top, 100e6)
+    guess = max(top * _SPARE if is_full else max(2 * top, 100e6), rate)
     estimates["rate"] = Estimate("rate", guess, rate, float("inf"), False, how)
     if found.plateau > 0:
         full = found.plateau * (mss + _HEADER) / mss
@@ -312,7 +313,7 @@ def _read_directly(found: Reading) -> dict[str, Estimate]:
     estimates["buffer"] = Estimate("buffer", least, 0.0, float("inf"), False, how)
     segments = found.segments
     if np.isfinite(found.retransmits):
-        loss, low, high = _proportion(found.retransmits, segments)
+        loss, low, high = _proportion(found.retransmits, segments + found.retransmits)
         # Retransmissions are of losses of the queue, too, and some are needless.
         how = "retransmissions; the queue's drops and needless ones count, too"
         value = 0.0 if is_full else loss
@@ -360,7 +361,7 @@ def _scenario(found: Reading, values: dict[str, float]) -> dict[str, Any]:
         "buffer": f"{max(round(queue * rate / 8), 3100)}B",
     }
     if values["loss"] > 0:
-        path["loss"] = format_probability(float(f"{values['loss']:.3g}"))
+        path["loss"] = format_probability(min(float(f"{values['loss']:.3g}"), _MOST_LOSS))
     table: dict[str, Any] = {
         "duration": format_time(round(min(max(found.duration, 2.0), LONGEST), 3)),
         "path": path,

@@ -15,6 +15,8 @@ from tunnelcc.formats.measurement import Measurement, Stream
 
 # The start of a flow, which steady values leave out: this time (s), or this part of short ones.
 _START, _PART = 3.0, 0.3
+# What a path can have, and a day: files of strangers may tell anything.
+_RTTS, _RATES, _MOST_SECONDS = (1e-6, 60.0), (1e3, 1e11), 86400.0
 # A flow with this part of window / RTT is limited by that window.
 _FULL = 0.9
 # A mean RTT above the least by more than this (relative; s) tells of a queue.
@@ -123,14 +125,15 @@ class Reading:
         """
         time = self.measured.time
         seconds = np.arange(self.since, self.duration + 1e-6, 1.0)
-        if len(seconds) <= _LEAST_SECONDS:
+        if len(seconds) <= _LEAST_SECONDS or not np.isfinite(self.measured.goodput).all():
             return float("nan")
         sent = np.cumsum(self.measured.goodput * np.diff(time, prepend=0.0))
         rates = np.diff(np.interp(seconds, time, sent))
-        of_flows = [it for it in self.streams if np.isfinite(it.rtt).any()]
+        known = [(it, np.isfinite(it.rtt)) for it in self.streams]
+        of_flows = [(it.time[kept], it.rtt[kept]) for it, kept in known if kept.any()]
         if not of_flows:
             return float("nan")
-        rtts = np.nanmean([np.interp(seconds[1:], it.time, it.rtt) for it in of_flows], axis=0)
+        rtts = np.mean([np.interp(seconds[1:], *it) for it in of_flows], axis=0)
         upper = rates[rates >= np.median(rates)]
         near = np.array([np.abs(rates / rate - 1) < _SAME for rate in upper])
         members = near[int(near.sum(axis=1).argmax())]
@@ -188,11 +191,18 @@ def reading(measured: Measurement, congestion: str | None = None) -> Reading:
         hint = f"{1e3 * ahead:.3g} ms of the RTT lie between the sender and the place of this one"
         raise ConfigError(Problem("fit", measured.source, expected, hint))
     end = float(measured.time[-1])
+    if not end <= _MOST_SECONDS:
+        raise ConfigError(Problem("fit", measured.source, "a measurement of at most a day"))
     since = _START if end >= 2 * _START else _PART * end
     told = next((it.congestion for it in measured.streams if it.congestion), "")
     found = Reading(measured, end, since, congestion or told or "cubic")
     if not found.least_rtt > 0 or not found.goodput > 0:
         expected = "a file that tells RTTs, and a flow that sends; `ping` beside it will do"
+        raise ConfigError(Problem("fit", measured.source, expected))
+    is_path = _RTTS[0] <= found.least_rtt <= _RTTS[1] and found.mean_rtt <= _RTTS[1]
+    rates = sorted((found.goodput, found.highest))
+    if not (is_path and _RATES[0] <= rates[0] and rates[1] <= _RATES[1]):
+        expected = "RTTs from 1 µs to 60 s, and goodputs from 1 kbit/s to 100 Gbit/s"
         raise ConfigError(Problem("fit", measured.source, expected))
     return found
 

@@ -9,9 +9,9 @@ import numpy as np
 
 from tunnelcc.formats.measurement import MSS, Stream
 
-_TIME = re.compile(r"\s*(\d+(?:\.\d+)?)\s*")
+_TIME = re.compile(r"\s*(\d{1,12}(?:\.\d{1,9})?)\s*")
 _ADDRESSES = re.compile(r"(?:\S+\s+)?\d+\s+\d+\s+(\S+:\S+)\s+(\S+:\S+)")
-_NUMBER = r"(\d+(?:\.\d+)?)"
+_NUMBER = r"(\d{1,18}(?:\.\d{1,9})?)"
 _ACKED = re.compile(rf"\bbytes_acked:{_NUMBER}")
 _RTT = re.compile(rf"\brtt:{_NUMBER}/")
 _CWND = re.compile(rf"\bcwnd:{_NUMBER}")

@@ -6,6 +6,7 @@ from __future__ import annotations
 import csv
 import gzip
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -132,6 +133,30 @@ def test_files_without_a_flow_are_refused(run, tmp_path, content, told):
     code, out, err = run("fit", file)
     assert (code, out) == (2, "")
     assert told in err
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"time": np.array([1.0, 2.0, 1e9])}, "at most a day"),
+        ({"rtt": np.full(3, 1e-9)}, "RTTs from 1 µs"),
+        ({"goodput": np.array([5e6, 5e6, 1e17])}, "to 100 Gbit/s"),
+    ],
+)
+def test_what_no_path_has_is_refused(changes, told):
+    measured = flow(5e6, 0.05, seconds=3)
+    stream = replace(measured.streams[0], **changes)
+    with pytest.raises(tc.ConfigError, match=told):
+        fits.direct(Measurement("made", [stream]))
+
+
+def test_more_retransmissions_than_segments_are_still_a_part():
+    """As many as segments are half of what was sent."""
+    measured = flow(2e6, 0.05, cwnd=200)
+    lossy = replace(measured.streams[0], retransmits=np.linspace(0, 5e6 / 1448, 20))
+    found = fits.direct(Measurement("made", [lossy]))
+    assert found.estimates["loss"].value == pytest.approx(0.5)
+    assert found.table["path"]["loss"] == "50%"
 
 
 def of_linux(name):

@@ -18,7 +18,7 @@ def _fuzz(*arguments: str, before: str = "pass") -> subprocess.CompletedProcess[
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["experiments", "inputs", "store", "kills"])
+@pytest.mark.parametrize("name", ["experiments", "inputs", "measurements", "store", "kills"])
 def test_a_case_is_tried(name):
     done = _fuzz("--only", name, "--case", "3")
     assert (done.returncode, done.stderr) == (0, "")
@@ -35,7 +35,7 @@ def test_random_experiments_end_well():
 def test_all_fuzzers_find_nothing_for_a_while():
     done = _fuzz("--seconds", "45", "--seed", "2")
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.count(" 0 finds (") == 4
+    assert done.stdout.count(" 0 finds (") == 5
 
 
 @pytest.mark.slow

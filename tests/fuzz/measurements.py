@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Changes files of measurements, and reads them as `fit` and `run --measured` do."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import random
+import re
+from pathlib import Path
+
+import numpy as np
+
+import tunnelcc as tc
+from tests.fuzz.mutate import change_bytes
+from tunnelcc import fit
+from tunnelcc.config import Experiment
+from tunnelcc.formats import flent, iperf3
+
+_SS = """{0}
+ESTAB 0 2895464 10.0.0.1:40000 10.0.0.2:5201
+\t ts sack {2} wscale:7,7 rto:240 rtt:{3}/1.5 mss:1400 cwnd:80 bytes_acked:{1} retrans:0/2 \
+busy:9000ms rwnd_limited:8100ms(90.0%) sndbuf_limited:450ms(5.0%) minrtt:40.5 snd_wnd:131072
+"""
+_PING = "64 bytes from 192.0.2.1: icmp_seq={} ttl=57 time=40.{} ms\n"
+_NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
+_NUMBERS = (
+    "0", "-1", "1", "1e-12", "0.3", "1e5", "1e9", "1e12", "9e17", "1e18", "1e400", "-1e17", "null",
+    "true", '""', "[]", "{}", "NaN", "Infinity", "9" * 400, "0.1e", "[[[[]]]]", '{"rtt": 1}',
+)  # fmt: skip
+
+
+class Fuzzer:
+    """Two flows as other programs would have measured them."""
+
+    def __init__(self, directory: Path) -> None:
+        self._folder = directory
+        base = {"path": {"rate": "4Mbps", "rtt": "20ms"}, "duration": "5s"}
+        capture = directory / "capture.pcapng"
+        run = tc.run({**base, "flows": [{"count": 2}]}, progress=False)
+        tc.run(
+            {**base, "duration": "2s"},
+            capture=tc.Capture(capture, at=["client"]), progress=False,
+        )  # fmt: skip
+        logs = [_SS.format(1700 + k, 500_000 * k, "cubic", 50 + k % 5) for k in range(1, 20)]
+        pings = "".join(_PING.format(number, number % 10) for number in range(1, 20))
+        self._texts = [
+            json.dumps(iperf3.write(run), indent=1), gzip.decompress(flent.write(run)).decode(),
+            "".join(logs), pings,
+        ]  # fmt: skip
+        self._bytes = [capture.read_bytes(), flent.write(run)]
+        self._number = 0
+
+    def attempt(self, draw: random.Random) -> str:
+        """Return what became of one file."""
+        content = draw.choice([*self._texts, *self._bytes])
+        data = content if isinstance(content, bytes) else _changed(content, draw).encode()
+        if data is content or draw.random() < 0.3:
+            for _ in range(draw.choice((1, 1, 5))):
+                data = change_bytes(data, draw)
+        self._number += 1
+        file = self._folder / f"{self._number}.measured"
+        file.write_bytes(data)
+        try:
+            measured = fit.read_all([file])
+        except tc.ConfigError as error:
+            if not all(problem.key for problem in error.problems):
+                raise AssertionError("no key is named") from error
+            return "no measurement"
+        finally:
+            file.unlink()
+        for stream in measured.streams:
+            arrays = (stream.goodput, stream.rtt, stream.cwnd, stream.retransmits)
+            assert all(len(it) == len(stream.time) for it in arrays)
+            assert np.isfinite(stream.time).all()
+        try:
+            found = fit.direct(measured)
+        except tc.ConfigError:
+            return "no path"
+        for it in found.estimates.values():
+            assert it.low <= it.value * 1.0001, it
+            assert it.value <= it.high * 1.0001, it
+        experiment = Experiment.parse(found.table)
+        assert Experiment.parse(experiment.table()) == experiment
+        return "a path"
+
+
+def _changed(text: str, draw: random.Random) -> str:
+    """Return a text with other numbers and lines."""
+    for _ in range(draw.choice((1, 1, 2, 4, 8))):
+        lines = text.splitlines(keepends=True)
+        line, other = draw.randrange(len(lines)), draw.choice(lines)
+        if draw.random() < 0.7 and (numbers := list(_NUMBER.finditer(text))):
+            it = draw.choice(numbers)
+            new = draw.choice((*_NUMBERS, draw.choice(numbers)[0]))
+            text = text[: it.start()] + new + text[it.end() :]
+        else:
+            put = draw.choice(([], [other], [lines[line], other], [lines[line]] * 3))
+            text = "".join((*lines[:line], *put, *lines[line + 1 :]))
+        if not text:
+            return "\n"
+    return text
