@@ -228,9 +228,9 @@ Channel
 World::PathChannel(DatagramParts& tunnel, End sender, int64_t extraDelay, uint32_t uplink)
 {
     const std::optional<UplinksSpec>& uplinks = tunnel.spec.uplinks;
-    if (uplinks && uplinks->use == UplinkUse::FLOWS && uplink > 0)
+    if (uplink > 0)
     {
-        return m_network.ChannelFrom(uplinks->routes[uplink - 1], sender, extraDelay);
+        return m_network.ChannelFrom(uplinks->routes.at(uplink - 1), sender, extraDelay);
     }
     if (uplinks && uplinks->use != UplinkUse::FLOWS)
     {
@@ -310,11 +310,8 @@ World::TunnelChannels(DatagramParts& tunnel, const FlowSpec& flow)
 {
     // The path sees one sender in each direction, the tunnel, whatever it carries.
     const PerEnd<int64_t> extra = DelaysInTunnel(flow);
-    uint32_t uplink = 0;
-    if (const auto& uplinks = tunnel.spec.uplinks; uplinks && uplinks->use == UplinkUse::FLOWS)
-    {
-        uplink = tunnel.connections++ % (static_cast<uint32_t>(uplinks->routes.size()) + 1);
-    }
+    const auto& uplinks = tunnel.spec.uplinks;
+    const uint32_t uplink = uplinks && uplinks->use == UplinkUse::FLOWS ? flow.carrier : 0;
     const ChannelKey key(extra.client, extra.server, uplink);
     auto channels = tunnel.channels.find(key);
     if (channels == tunnel.channels.end())

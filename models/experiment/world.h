@@ -115,7 +115,6 @@ class World
         std::map<ChannelKey, PerEnd<Channel>> channels;
         std::optional<PerEnd<Channel>> below; //!< the way of its packets through another tunnel, or
                                               //!< over several routes
-        uint32_t connections{0};              //!< through it, so far
     };
 
     /// What a stream tunnel is made of.

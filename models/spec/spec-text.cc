@@ -105,6 +105,18 @@ CheckUplinks(const UplinksSpec& uplinks, const ExperimentSpec& spec, const std::
     }
 }
 
+/// Refuse a flow that takes a route which its tunnel does not have.
+void
+CheckUplink(const FlowSpec& flow, const ExperimentSpec& spec, const std::string& where)
+{
+    const auto* tunnel = std::get_if<DatagramTunnelSpec>(&spec.tunnels.at(*flow.tunnel));
+    if (tunnel && tunnel->uplinks && tunnel->uplinks->use == UplinkUse::FLOWS &&
+        flow.carrier > tunnel->uplinks->routes.size())
+    {
+        Refuse(where + ".carrier: expected the number of a route of its tunnel");
+    }
+}
+
 template <class PacketTunnelSpec>
 void
 CheckTunnel(const PacketTunnelSpec& tunnel, const ExperimentSpec& spec, const std::string& where)
@@ -130,6 +142,7 @@ CheckTunnel(const PacketTunnelSpec& tunnel, const ExperimentSpec& spec, const st
         Refuse(key + ".tunnel: expected the number of a tunnel");
     }
     CheckNumber(*tunnel.under->tunnel, spec.tunnels, key + ".tunnel");
+    CheckUplink(*tunnel.under, spec, key);
     if (!std::holds_alternative<RelaySpec>(spec.tunnels[*tunnel.under->tunnel]))
     {
         return;
@@ -199,6 +212,7 @@ CheckNumbers(const ExperimentSpec& spec)
         if (flow.tunnel)
         {
             CheckNumber(*flow.tunnel, spec.tunnels, key("flows", i) + ".tunnel");
+            CheckUplink(flow, spec, key("flows", i));
         }
         CheckAccess(flow.access, spec, key("flows", i) + ".access");
         if (flow.role != FlowRole::FLOW && !flow.datagrams)

@@ -56,8 +56,11 @@ class Uplinks final : public PacketDevice, private EventSource
     /// Make two ends those of a tunnel.
     static void Join(Uplinks& one, Uplinks& other)
     {
-        one.m_peer = &other;
-        other.m_peer = &one;
+        for (size_t number = 0; number < one.m_routes.size(); ++number)
+        {
+            one.m_routes[number].peer = &other.m_routes[number];
+            other.m_routes[number].peer = &one.m_routes[number];
+        }
     }
 
     void Send(int64_t now,
@@ -94,6 +97,7 @@ class Uplinks final : public PacketDevice, private EventSource
 
         Uplinks& uplinks;
         Ways ways;
+        Route* peer{nullptr}; //!< that of the other end
         uint64_t answered{0}; //!< count at its last answer
         bool works{true};
     };
@@ -108,12 +112,7 @@ class Uplinks final : public PacketDevice, private EventSource
         packet.kind = PacketKind::DATAGRAM;
         packet.datagramMessage = kind;
         packet.datagramBytes = m_spec.probe;
-        size_t number = 0;
-        while (&m_routes[number] != &route)
-        {
-            ++number;
-        }
-        packet.sink = &m_peer->m_routes[number];
+        packet.sink = route.peer;
         route.ways.probes.Send(now, packet, m_spec.probe);
     }
 
@@ -140,7 +139,6 @@ class Uplinks final : public PacketDevice, private EventSource
     }
 
     const UplinksSpec& m_spec;
-    Uplinks* m_peer{nullptr};
     std::deque<Route> m_routes;
     size_t m_current{0}; //!< route of the next packet
     uint64_t m_count{0}; //!< of intervals

@@ -227,7 +227,7 @@ def _check_rtts(result: tc.Result) -> None:
         if not legs or (tunnel is not None and (tunnel.chain or tunnel.relays)):
             continue
         srtt = result.path_leg(index).srtt
-        links = [result.network.topology.links[it.link].path for it in placed.connection.steps]
+        links = [result.network.topology.links[it.link].path for it in placed.connection.loads]
         shorter = sum(it.rtt - min(rtt for _, rtt in it.over_time("rtt")) for it in links)
         least = placed.connection.rtt - shorter - _TIMESTAMP
         known = srtt[srtt > 0]

@@ -53,7 +53,8 @@ class Connection:
     through a tunnel between gateways, ``between`` is what the tunnel's packets meet, and ``access``
     what the flow's packets meet between each end's host and the gateway on its side. An end whose
     host runs the tunnel has none. Of a tunnel of packets in another one, ``under`` is what its
-    packets meet as a flow of that one.
+    packets meet as a flow of that one. ``uplink``: of its tunnel's routes, the number of the one
+    that it takes, if flows take them in turn.
     """
 
     flow: Flow
@@ -78,6 +79,7 @@ class Connection:
     between: Connection | None = None
     under: Connection | None = None
     access: dict[str, Connection] = field(default_factory=dict)
+    uplink: int = 0
 
     @property
     def in_tunnel(self) -> Connection:
@@ -173,19 +175,60 @@ class Connection:
         return [inner[place - 1] for place in places]
 
     @cached_property
-    def steps(self) -> frozenset[Step]:
-        """The directions of links that the data cross."""
+    def loads(self) -> dict[Step, float]:
+        """The directions of links on the way of the data, in order, and the share of the data that
+        crosses each.
+
+        The share is 0 where data go only after a fail-over of the tunnel.
+        """
+        return self.loads_of(self.sender)
+
+    def loads_of(self, end: str) -> dict[Step, float]:
+        """Return ``loads`` of what one end sends: client or server."""
+        if self.under is not None:
+            return self.under.loads_of(end)
+        found: dict[Step, float] = {}
         if self.between is None:
-            return frozenset(step for hop in self.hops for step in hop.sent_by(self.sender))
-        parts = [it.steps for it in (self.between, *self.access.values())]
-        return frozenset(step for part in parts for step in part)
+            for route, share in self.shared_routes:
+                for step in route.sent_by(end):
+                    found[step] = found.get(step, 0.0) + share
+            return found
+        other = "client" if end == "server" else "server"
+        parts: list[dict[Step, float]] = [
+            self.access[end].loads_of(end) if end in self.access else {},
+            self.between.loads_of(other if self.is_turned else end),
+            self.access[other].loads_of(end) if other in self.access else {},
+        ]
+        for part in parts:
+            for step, share in part.items():
+                found[step] = found.get(step, 0.0) + share
+        return found
+
+    @property
+    def shared_routes(self) -> list[tuple[Route, float]]:
+        """The routes of what does not go through another tunnel, and the share of data on each.
+
+        A chain has one after the other.
+        """
+        routes, uplinks = self.uplinks, None if self.tunnel is None else self.tunnel.uplinks
+        if uplinks is None:
+            return [(hop, 1.0) for hop in self.hops]
+        count = len(routes)
+        if uplinks.use == "packets":
+            sizes = count * self.outer_packets  # then the turns begin anew
+            return [(it, sum(sizes[turn::count]) / sum(sizes)) for turn, it in enumerate(routes)]
+        if uplinks.use == "flows":
+            return [(routes[self.uplink], 1.0)]
+        return [(it, float(turn == 0)) for turn, it in enumerate(routes)]
 
     @property
     def uplinks(self) -> list[Route]:
-        """Of a tunnel: its other routes."""
+        """Of a tunnel: all its routes, if it has several."""
         uplinks = None if self.tunnel is None else self.tunnel.uplinks
-        routes = () if uplinks is None else uplinks.routes
-        return [self.topology.both_ways(*self.ends, it) for it in routes]
+        if uplinks is None:
+            return []
+        others = [self.topology.both_ways(*self.ends, it) for it in uplinks.routes]
+        return [self.route, *others]
 
     @property
     def own_route(self) -> Route:

@@ -198,11 +198,19 @@ def tunnel(network: ResolvedNetwork, placed: ResolvedTunnel) -> dict[str, Number
         device = Number(format_size(connection.inner_mtu), "stated", f"{key}.mtu")
     elif keys.entry.kind != "relay":
         device = Number(format_size(connection.inner_mtu), "derived", "entry, path MTU")
+    uplinks = keys.uplinks
     numbers = {
-        "path MTU": Number(format_size(connection.mtu), "derived", "its route"),
+        "path MTU": Number(
+            format_size(connection.mtu), "derived", "its routes" if uplinks else "its route"
+        ),
         "MTU": device,
         "segment": _segment(connection),
     }
+    if uplinks is not None:
+        numbers["routes"] = Number(uplinks.use, *stated(uplinks, f"{key}.uplinks", "use"))
+        if uplinks.use == "fail-over":
+            fails = f"{uplinks.fail_after} × {format_time(uplinks.probe_interval)}"
+            numbers["fails after"] = Number(fails, *stated(uplinks, f"{key}.uplinks", "fail_after"))
     if "send_buffer" in keys.entry.overrides:
         room, window = connection.sending.send_buffer, connection.receive_window
         sent, received = Number(format_size(room), "derived", "sender"), _received(window)
@@ -238,8 +246,8 @@ def flow(network: ResolvedNetwork, connection: Connection) -> dict[str, Number]:
         rtt = Number(rtt.text, "stated", f"flows.{connection.group}.rtt")
     elif experiment.network is None:
         rtt = Number(rtt.text, *stated(experiment.path, "path", "rtt"))
-    rates = [network.direction(step).rate for step in connection.steps]
-    limits = [rate for rate in rates if rate is not None]
+    rates = [(network.direction(step).rate, share) for step, share in connection.loads.items()]
+    limits = [rate / share for rate, share in rates if rate is not None and share > 0]
     bdp = Number("–", "derived", "no rate limit")
     if connection.hop_count > 1:
         bdp = Number("–", "derived", "of each carrier")

@@ -8,7 +8,7 @@ models, limits, tables and figures read it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf
@@ -34,8 +34,8 @@ class ResolvedFlow:
     """A single flow in the network.
 
     ``connection``: what equal flows have in common; ``start``: s, jitter included; ``bytes``: what
-    it sends, None: until the end; ``carrier``: number of its connection among its tunnel's, or of
-    the flow itself.
+    it sends, None: until the end; ``carrier``: number of its connection, or route, among its
+    tunnel's, or of the flow itself.
     """
 
     connection: Connection
@@ -145,9 +145,13 @@ class ResolvedNetwork:
         name = "path"
         if network is not None:
             name = network.bottleneck or ("bottleneck" if network.shape == "dumbbell" else "")
-            steps = first.route.sent_by(first.sender)
-            name = name or min(steps, key=lambda step: self.direction(step).rate or inf).link
-        return Step(name, Step(name, True) in first.steps)
+            name = name or self.narrowest(first.loads).link
+        return Step(name, Step(name, True) in first.loads)
+
+    def narrowest(self, loads: Mapping[Step, float]) -> Step:
+        """Return where most of the link's rate would be used, of links with a share of a flow."""
+        used = [step for step, share in loads.items() if share > 0]
+        return min(used, key=lambda step: (self.direction(step).rate or inf) / loads[step])
 
     def direction(self, step: Step) -> LinkDirection:
         """Return the keys of a direction of a link."""
@@ -159,10 +163,33 @@ class ResolvedNetwork:
 
     def under(self, relays: ResolvedTunnel, hop: int) -> int | None:
         """Return the number of the tunnel below ``relays`` on a hop, or None."""
-        for number, it in enumerate(self.tunnels):
-            if it.hop == hop and it.first is relays.first:
-                return number
-        return None
+        return self._below_relays.get((id(relays.first), hop))
+
+    @cached_property
+    def _below_relays(self) -> dict[tuple[int, int], int]:
+        """First flow of relays, and hop → the number of the tunnel below."""
+        return {
+            (id(it.first), it.hop): number
+            for number, it in enumerate(self.tunnels)
+            if it.hop is not None
+        }
+
+    def layers(self, flow: Connection) -> list[tuple[ResolvedTunnel, Connection]]:
+        """Return the tunnels around a flow, from the inside, and what its packets meet in each.
+
+        Relays go through equal tunnels on all hops: the first one stands for them.
+        """
+        found: list[tuple[ResolvedTunnel, Connection]] = []
+        number, crossing = flow.tunnel_number, flow.in_tunnel
+        while number is not None:
+            placed = self.tunnels[number]
+            found.append((placed, crossing))
+            number = placed.lower
+            if crossing.under is not None:
+                crossing = crossing.under.in_tunnel
+            elif placed.hop is None:
+                number = self.under(placed, 0)
+        return found
 
     def tunnel_key(self, flow: Connection) -> str:
         """Return the key of a flow's tunnel, for messages."""
@@ -175,7 +202,7 @@ class ResolvedNetwork:
         """
         found: dict[Step, tuple[int, int]] = {}
         for connection in self.connections:
-            for step in connection.steps:
+            for step in connection.loads:
                 found.setdefault(step, connection.full_packet)
         return found
 
@@ -244,12 +271,12 @@ def resolve(experiment: ExperimentKeys) -> ResolvedNetwork:
             owners = [members[index].single.flow.user or f"flow {index}" for index in numbers]
             carriers = _carriers(tunnel, owners)
         for index, carrier in zip(numbers, carriers, strict=True):
-            member = members[index]
-            kind = member.key, *ends[index], number
+            member, uplink = members[index], carrier if tunnel and tunnel.uplinks else 0
+            kind = member.key, *ends[index], number, uplink
             if kind not in known:
                 known[kind] = _connection(
                     experiment, topology, hosts, member, ends[index],
-                    tunnel=tunnel, tunnel_number=number, sharers=together,
+                    tunnel=tunnel, tunnel_number=number, sharers=together, uplink=uplink,
                 )  # fmt: skip
             single = member.single
             flows[index] = ResolvedFlow(known[kind], single.start, single.bytes, carrier)
@@ -346,7 +373,7 @@ def _connection(
     is_nested = tunnel is not None and tunnel.entry.CARRIES_PACKETS and tunnel.below is not None
     if tunnel is None or not (tunnel.between or is_nested):
         return connection
-    return _through(connection, tunnel, hosts)
+    return _through(connection, tunnel, connection.tunnel_number or 0, hosts)
 
 
 def route_between(topology: Topology, tunnel: Tunnel, route: Route) -> Route:
@@ -367,10 +394,11 @@ def route_between(topology: Topology, tunnel: Tunnel, route: Route) -> Route:
     return part.turned if is_turned and tunnel.entry.CARRIES_PACKETS else part
 
 
-def _through(whole: Connection, tunnel: Tunnel, hosts: dict[str, Hosts]) -> Connection:
+def _through(whole: Connection, tunnel: Tunnel, number: int, hosts: dict[str, Hosts]) -> Connection:
     """Return the connection of a flow with its parts: to gateways, between them, and behind.
 
-    Also those of the tunnel's packets, if they go through another one.
+    Also those of the tunnel's packets, if they go through another one. ``number``: of the flow's
+    own tunnel among all.
     """
     topology, route = whole.topology, whole.route
     crossed = route_between(topology, tunnel, route)
@@ -400,10 +428,8 @@ def _through(whole: Connection, tunnel: Tunnel, hosts: dict[str, Hosts]) -> Conn
         if ends[0] != ends[1]
     }
     between = over(crossed, direction=direction)
-    if tunnel.uplinks is not None:
-        mtus = [
-            topology.links[step.link].path.host_mtu for it in between.uplinks for step in it.steps
-        ]
+    for uplink in between.uplinks:
+        mtus = [topology.links[step.link].path.host_mtu for step in uplink.steps]
         between = replace(between, mtu=min(between.mtu, *mtus))
     below = tunnel.below if tunnel.entry.CARRIES_PACKETS else None
     if below is not None:
@@ -417,10 +443,17 @@ def _through(whole: Connection, tunnel: Tunnel, hosts: dict[str, Hosts]) -> Conn
             tunnel_number=None,
             sharers=(packets,),
             between=None,
+            uplink=below.uplinks.taken_by(number) if below.uplinks else 0,
         )
-        under = _through(flow, below, hosts)
-        between = replace(between, mtu=under.inner_mtu, under=under)
-    return replace(whole, between=between, access=access)
+        under = _through(flow, below, number, hosts)
+        between = replace(between, mtu=under.inner_mtu, rtt=under.rtt, under=under)
+    elif between.uplinks:
+        used = [route for route, share in between.shared_routes if share > 0]
+        between = replace(between, rtt=min(topology.delay(route.steps) for route in used))
+    else:
+        return replace(whole, between=between, access=access)
+    rtt = round(sum(it.rtt for it in (between, *access.values())), 9)
+    return replace(whole, between=between, access=access, rtt=rtt)
 
 
 def _add_lower(tunnels: list[ResolvedTunnel]) -> None:
@@ -500,7 +533,12 @@ def route_of(topology: Topology, keys: Ends, index: int, key: str) -> Route:
 
 
 def _carriers(tunnel: Tunnel, owners: Sequence[str]) -> list[int]:
-    """Return the carrier number of each flow in a tunnel, from 0 without gaps."""
+    """Return the carrier number of each flow in a tunnel, from 0 without gaps.
+
+    Of a tunnel with several routes, that of the route.
+    """
+    if tunnel.uplinks is not None:
+        return [tunnel.uplinks.taken_by(flow) for flow in range(len(owners))]
     shared = tunnel.entry.sharing(tunnel.carriers)
     keys: Sequence[object] = range(len(owners))
     if shared == "user":

@@ -248,7 +248,8 @@ class Uplinks(Model):
     use: Annotated[str, choice("fail-over", "flows", "packets")] = Field(
         "fail-over",
         description="fail-over: the first route over which probes are answered; flows: a route for "
-        "each flow, in turn; packets: a route for each packet, in turn",
+        "each flow, or for each tunnel that goes through this one, in turn; packets: a route for "
+        "each packet, in turn",
     )
     probe_interval: Annotated[float, time(1e-3, 3600)] = Field(
         1.0, description="time between the probes that each end sends over each route"
@@ -267,6 +268,10 @@ class Uplinks(Model):
             expected = f"at most {most}, which is fail_after + 1"
             raise ConfigError(Problem("return_after", self.return_after, expected))
         return self
+
+    def taken_by(self, flow: int) -> int:
+        """Return the number of the route that a flow takes, of all, if flows take them in turn."""
+        return flow % (1 + len(self.routes)) if self.use == "flows" else 0
 
 
 #: What the carriers of relays can go through.

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -59,22 +58,22 @@ def max_min_allocation(
     All flows grow alike until one has what it demands, or a link is full, whose flows then stop
     (Bertsekas and Gallager, Data Networks, 2nd ed. 1992, section 6.5.2). ``capacities``: of one
     link, or shape (link,); ``demands``: shape (flow,), in the same unit, infinite for a flow
-    without a limit; ``crosses``: shape (flow, link), whether the flow crosses the link; default:
-    all flows cross all links. ``counts``: how many equal flows each one stands for; default: one.
+    without a limit; ``crosses``: shape (flow, link), the share of the flow that crosses the link;
+    default: all of all flows. ``counts``: how many equal flows each one stands for; default: one.
     """
     wanted: list[float] = np.asarray(demands, dtype=float).tolist()
     left = np.asarray(capacities, dtype=float).reshape(-1).tolist()
     full = [_ROUNDING * size for size in left]
-    links = [[*range(len(left))]] * len(wanted)
+    links = [dict.fromkeys(range(len(left)), 1.0)] * len(wanted)
     if crosses is not None:
-        rows = np.asarray(crosses).tolist()
-        links = [[link for link, it in enumerate(row) if it] for row in rows]
+        rows = np.asarray(crosses, dtype=float).tolist()
+        links = [{link: share for link, share in enumerate(row) if share} for row in rows]
     alike = [1] * len(wanted) if counts is None else np.asarray(counts).tolist()
-    growing: Counter[int] = Counter()  # flows of each link
+    growing = dict.fromkeys(range(len(left)), 0.0)  # flows of each link
     flows: dict[int, list[int]] = {}
     for flow, of_flow in enumerate(links):
-        for link in of_flow:
-            growing[link] += alike[flow]
+        for link, share in of_flow.items():
+            growing[link] += share * alike[flow]
             flows.setdefault(link, []).append(flow)
     by_demand = sorted(range(len(wanted)), key=wanted.__getitem__, reverse=True)
     granted: dict[int, float] = {}
@@ -82,13 +81,13 @@ def max_min_allocation(
 
     def stop(flow: int, rate: float) -> None:
         granted[flow] = rate
-        for link in links[flow]:
-            growing[link] -= alike[flow]
+        for link, share in links[flow].items():
+            growing[link] -= share * alike[flow]
 
     while len(granted) < len(wanted):
         while by_demand[-1] in granted:
             by_demand.pop()
-        used = [link for link, count in growing.items() if count > 0]
+        used = [link for link, count in growing.items() if count > _ROUNDING]
         rooms = (left[link] / growing[link] for link in used)
         step = min(*rooms, wanted[by_demand[-1]] - level, math.inf)
         level += step

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tunnelcc.config.connection import Connection
 from tunnelcc.config.topology import ResolvedLink, Step, Topology
 from tunnelcc.metrics import METRICS
 from tunnelcc.plots.flows import tunnel_name
@@ -35,6 +36,10 @@ _LISTED = range(5, 9)
 _MOST_WIDE = 16
 # In points: half the distance of a link's two directions, of lanes of flows, sizes of hosts.
 _APART, _FIRST_LANE, _LANE, _HOST = 2.4, 8.0, 4.6, 9.0
+# Points: the band of a tunnel, and how much wider the one is that it goes through.
+_BAND, _WIDER_BAND = 5.4, 3.2
+# Dashes of links that data cross only after a fail-over.
+_LATER = (0, (3, 2))
 # Inches that a network has: what is around it comes on top. A long one is wider than others, but
 # fits beside the axes of a run.
 _WIDTH, _MOST_WIDTH, _HEIGHT, _MOST_HEIGHT = 4.2, 7.0, 2.7, 5.0
@@ -67,13 +72,14 @@ class Place:
 class Group:
     """Equal flows: their text and colour in the legend, and the links that their data cross.
 
-    ``tunnelled``: those between the ends of their tunnel.
+    ``loads``: as Connection.loads, of all of them together; ``tunnels``: the links between the ends
+    of each tunnel around them, from the inside.
     """
 
     label: str
     colour: Any
-    steps: frozenset[Step]
-    tunnelled: frozenset[Step] = frozenset()
+    loads: dict[Step, float]
+    tunnels: tuple[frozenset[Step], ...] = ()
 
 
 def has_network(result: Result) -> bool:
@@ -267,30 +273,38 @@ def _groups(result: Result, colours: Sequence[Any] = ()) -> list[Group]:
     groups: list[Group] = []
     for number, flows in enumerate(members.values()):
         first = network.flows[flows[0]]
-        ways = [network.flows[index].connection for index in flows]
-        steps = frozenset[Step]().union(*(it.steps for it in ways))
-        inner = frozenset[Step]().union(*(it.in_tunnel.steps for it in ways))
-        tunnel = None if first.tunnel is None else network.tunnels[first.tunnel]
+        ways = [*dict.fromkeys(network.flows[index].connection for index in flows)]
+        layers = zip(*([it.loads for _, it in network.layers(way)] for way in ways), strict=True)
+        tunnels = tuple(frozenset[Step]().union(*of_ways) for of_ways in layers)
         count = f"{len(flows)} × " if len(flows) > 1 else ""
-        inside = f" in {tunnel_name(tunnel)}" if tunnel else ""
+        inside = f" in {tunnel_name(network, first.connection)}" if tunnels else ""
         rate = float(sum(goodputs[flows])) / 1e6
-        label = f"{count}{first.flow.label}{inside}: {rate:.3g} Mbit/s"
+        loads = _together(ways)
+        later = " (dashed: after a fail-over)" if 0 in loads.values() else ""
+        label = f"{count}{first.flow.label}{inside}: {rate:.3g} Mbit/s{later}"
         colour = colours[number] if colours else _colour(number)
-        groups.append(Group(label, colour, steps, inner if tunnel else frozenset()))
+        groups.append(Group(label, colour, loads, tunnels))
     for source, placed in zip(experiment.cross_traffic, network.cross_traffic, strict=True):
-        route, sender = placed.connection.route, placed.sender
-        steps = frozenset(route.sent_by(sender))
         colour = _OF_UDP if colours else _colour(len(groups))
         label = f"UDP, {spaced(format_rate(source.rate))}"
-        groups.append(Group(label, colour, steps))
+        groups.append(Group(label, colour, placed.connection.loads))
     return groups
+
+
+def _together(ways: Iterable[Connection]) -> dict[Step, float]:
+    """Return the links that any of the connections crosses, and the largest share."""
+    loads: dict[Step, float] = {}
+    for way in ways:
+        for step, share in way.loads.items():
+            loads[step] = max(share, loads.get(step, 0.0))
+    return loads
 
 
 def _lanes(groups: Iterable[Group]) -> dict[Step, list[Group]]:
     """Return the groups that cross each direction of a link."""
     lanes: dict[Step, list[Group]] = {}
     for group in groups:
-        for step in group.steps:
+        for step in group.loads:
             lanes.setdefault(step, []).append(group)
     return lanes
 
@@ -320,9 +334,17 @@ def _draw_lane(
 ) -> None:  # fmt: skip
     ends = ends[::-1] if step.is_reverse else ends
     colour, aside = group.colour, _FIRST_LANE + lane * _LANE
-    if step in group.tunnelled:
-        _arrow(axes, places, ends, aside, color=colour, linewidth=5.4, alpha=0.25, head=0, zorder=1)
-    _arrow(axes, places, ends, aside, color=colour, linewidth=1.3, head=7.0, zorder=1.5)
+    for number, steps in enumerate(group.tunnels):
+        if step in steps:
+            _arrow(
+                axes, places, ends, aside, color=colour, linewidth=_BAND + number * _WIDER_BAND,
+                alpha=0.25, head=0, zorder=1,
+            )  # fmt: skip
+    style = _LATER if group.loads[step] == 0 else "-"
+    _arrow(
+        axes, places, ends, aside, color=colour, linewidth=1.3, linestyle=style, head=7.0,
+        zorder=1.5,
+    )  # fmt: skip
 
 
 def _arrow(
@@ -533,8 +555,11 @@ def _legend(axes: Axes, groups: Sequence[Group]) -> None:
     handles: list[Any] = []
     for group in groups[:_MOST_GROUPS]:
         line = Line2D([], [], color=group.colour, linewidth=1.5)
-        band = Line2D([], [], color=group.colour, linewidth=6, alpha=0.25)
-        handles.append((band, line) if group.tunnelled else line)
+        bands = [
+            Line2D([], [], color=group.colour, linewidth=_BAND + number * _WIDER_BAND, alpha=0.25)
+            for number in range(len(group.tunnels))
+        ]
+        handles.append((*bands, line) if bands else line)
     labels = [group.label for group in groups[:_MOST_GROUPS]]
     if len(groups) > _MOST_GROUPS:
         handles.append(Line2D([], [], linestyle=""))

@@ -95,17 +95,21 @@ def _limit_line(result: Result) -> list[str]:
 
 def _plot_goodput(axes: Axes, result: Result) -> None:
     time, (moments, rates) = result["time"], _rates(result)
+    shares, times = _crossing(result), ""
+    different = {*shares.values()}
+    if len(different) == 1 and 0 < (share := different.pop()) < 1:
+        rates, times = rates / share, f" × {1 / share:.3g}"  # the rest of the data goes elsewhere
     rates = rates / 1e6
     rate = float(rates.max())
     series = result["flow_goodput_series"] / 1e6
     if len(series) > 1:
         series = _smooth(series, time)
     _plot_flows(axes, time, series, kinds(result))
-    crossing = series[_crossing(result)]
+    crossing = series[[*shares]]
     together = crossing.sum(axis=0)
-    level, label, highest = rate, "bottleneck rate", crossing
-    if len(series) > _MOST_LINES:
-        level, label = rate / len(crossing), f"bottleneck rate / {len(crossing)}"
+    level, label, highest = rate, f"bottleneck rate{times}", crossing
+    if len(series) > _MOST_LINES and len(crossing) > 0:
+        level, label = rate / len(crossing), f"{label} / {len(crossing)}"
     elif len(crossing) > 1:
         all_or_some = "all flows" if len(crossing) == len(series) else f"the {len(crossing)} flows"
         across = "" if len(crossing) == len(series) else " across the bottleneck"
@@ -188,11 +192,14 @@ def _window_unit(result: Result, flow: int, mss: int) -> int:
     return 0
 
 
-def _crossing(result: Result) -> list[int]:
-    """Return the flows whose data cross the bottleneck in the direction that is measured."""
+def _crossing(result: Result) -> dict[int, float]:
+    """Return the flows whose data cross the bottleneck in the direction that is measured.
+
+    Each with the share of its data that does.
+    """
     network, step = result.network, result.network.bottleneck
-    flows = enumerate(network.flows)
-    return [index for index, placed in flows if step in placed.connection.steps]
+    loads = {index: placed.connection.loads for index, placed in enumerate(network.flows)}
+    return {index: of_flow[step] for index, of_flow in loads.items() if step in of_flow}
 
 
 def _bottleneck(result: Result, is_other: bool = False) -> Step:

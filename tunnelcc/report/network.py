@@ -18,7 +18,6 @@ from tunnelcc.config import Experiment, origins
 from tunnelcc.config.connection import Connection
 from tunnelcc.config.origins import Number
 from tunnelcc.config.resolved import ResolvedNetwork, resolve
-from tunnelcc.config.topology import Route
 from tunnelcc.errors import unknown_name
 from tunnelcc.output.tables import console
 from tunnelcc.schema.units import format_rate, format_size, format_time, mbit
@@ -80,9 +79,12 @@ def _tunnels(network: ResolvedNetwork) -> Section:
         elif placed.hop is None and placed.tunnel.entry.HAS_CARRIERS:
             carried += f", {len(carriers)} carrier{'s' if len(carriers) > 1 else ''}"
         hosts = placed.hosts if placed.hop is None else placed.hosts[placed.hop : placed.hop + 2]
+        of, uplinks = network.topology.hosts_of, placed.connection.uplinks
+        routes = [of(it.client, it.to_server) for it in uplinks] or [hosts]
         if placed.lower is not None:
             carried += f", through {network.tunnels[placed.lower].tunnel.name}"
-        rows.append(((name, " → ".join(hosts), carried), origins.tunnel(network, placed)))
+        ways = "\n".join(" → ".join(route) for route in routes)
+        rows.append(((name, ways, carried), origins.tunnel(network, placed)))
     return ("tunnel", "hosts", "carries"), rows
 
 
@@ -99,7 +101,7 @@ def _flows(network: ResolvedNetwork) -> Section:
         arrow = "→" if members[0].direction == "up" else "←"
         ends = [f"{client} {arrow} {server}" for client, server in (it.ends for it in members)]
         name = f"flows.{group}\n{count} × {label}" if count > 1 else f"flows.{group}\n{label}"
-        routes = [_route(it.route) for it in members]
+        routes = [_links_of(it) for it in members]
         rows.append(((name, _together(ends), _together(routes)), dict(numbers_of_each)))
     return ("flow", "client, server", "links"), rows
 
@@ -107,24 +109,33 @@ def _flows(network: ResolvedNetwork) -> Section:
 def _cross_traffic(network: ResolvedNetwork) -> Section:
     rows: list[Row] = []
     for index, placed in enumerate(network.cross_traffic):
-        source, route = network.experiment.cross_traffic[index], placed.connection.route
-        ends = f"{route.client} {'→' if placed.sender == 'client' else '←'} {route.server}"
+        source, connection = network.experiment.cross_traffic[index], placed.connection
+        ends = f"{placed.client} {'→' if placed.sender == 'client' else '←'} {placed.server}"
         keys = "rate", "packet"
         texts = format_rate(source.rate), format_size(source.packet)
         numbers = {
             key: Number(text, *origins.stated(source, f"cross_traffic.{index}", key))
             for key, text in zip(keys, texts, strict=True)
         }
-        rows.append(((f"cross_traffic.{index}", ends, _route(route)), numbers))
+        rows.append(((f"cross_traffic.{index}", ends, _links_of(connection)), numbers))
     return ("source", "client, server", "links"), rows
 
 
-def _route(route: Route) -> str:
+def _links_of(connection: Connection) -> str:
     """Return the links to the server, and those of another way back."""
-    there = [step.link for step in route.to_server]
-    back = [step.link for step in route.to_client]
-    is_same = back[::-1] == there
-    return "\n".join(there) if is_same else "\n".join((*there, "back:", *back))
+    there, back = (
+        [_shared(step.link, share) for step, share in connection.loads_of(end).items()]
+        for end in ("client", "server")
+    )
+    is_same = sorted(back) == sorted(there)
+    return "\n".join(there if is_same else (*there, "back:", *back))
+
+
+def _shared(link: str, share: float) -> str:
+    """Return a link's name, and which share of the data crosses it."""
+    if share == 1:
+        return link
+    return f"{link} (after a fail-over)" if share == 0 else f"{link} ({share:.0%} of data)"
 
 
 def _share(demand: float | None, share: float) -> Number:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tunnelcc import metrics
+from tunnelcc.config.connection import Connection
 from tunnelcc.config.path import LinkDirection
 from tunnelcc.config.resolved import ResolvedNetwork
 from tunnelcc.config.topology import Step
@@ -20,13 +21,17 @@ from tunnelcc.metrics.convergence import WINDOW
 from tunnelcc.simulation.parts import Parts
 
 Series = NDArray[np.float64]
+Loads = frozenset[tuple[Step, float]]
 
 
 @dataclass(frozen=True)
 class _Demand:
-    """What wants a part of the links from ``start`` to ``end`` (s): payload ``rate``, bit/s."""
+    """What wants a part of the links from ``start`` to ``end`` (s): payload ``rate``, bit/s.
 
-    steps: frozenset[Step]
+    ``loads``: links, and the share of its data that crosses each.
+    """
+
+    loads: Loads
     rate: float
     start: float
     end: float
@@ -37,8 +42,7 @@ def capacity(run: Parts, step: Step) -> float:
 
     That is the lowest one of its rate, its policer's and its shaper's.
     """
-    measured, rates = run.links[step.link], run.network.direction(step).caps
-    counts = measured.reverse if step.is_reverse else measured.forward
+    counts, rates = run.way(step), run.network.direction(step).caps
     if counts.utilisation:
         rates.append(8 * counts.bytes_sent / run.measured_time / counts.utilisation)
     mss, packet = _full_segment(run.network, step)
@@ -53,18 +57,19 @@ def shares(network: ResolvedNetwork) -> list[float]:
     """
     connections = network.connections
     rooms = {}
-    for step in sorted(frozenset[Step]().union(*(it.steps for it in connections))):
+    everyone = [_loads(it) for it in connections]
+    for step in _crossed(everyone):
         way, (mss, packet) = network.direction(step), _full_segment(network, step)
         rates = [*([way.rate] if way.rate else []), *way.caps]
         if rates:
             rooms[step] = min(rates) * mss / packet
     counts = Counter(it.connection for it in network.flows)
     traffic = _cross_traffic(network)
-    everyone = [*(it.steps for it in connections), *(it.steps for it in traffic)]
+    everyone += [it.loads for it in traffic]
     granted = metrics.max_min_allocation(
         list(rooms.values()),
         [*(it.demand or math.inf for it in connections), *(it.rate for it in traffic)],
-        [[step in steps for step in rooms] for steps in everyone],
+        [_shares(loads, rooms) for loads in everyone],
         [*(counts[it] for it in connections), *(1 for _ in traffic)],
     )
     return [rate if math.isfinite(rate) else math.nan for rate in granted[: len(connections)]]
@@ -79,7 +84,7 @@ def rates(run: Parts, demands: Sequence[float]) -> tuple[Series, Series]:
     over the allocations between these moments.
     """
     flows = _flows(run, demands)
-    used = sorted(frozenset[Step]().union(*{it.steps for it in flows}))
+    used = _crossed({it.loads for it in flows})
     everyone = [*flows, *_cross_traffic(run.network)]
     ends = [
         0.0,
@@ -104,7 +109,7 @@ def rates(run: Parts, demands: Sequence[float]) -> tuple[Series, Series]:
     known: dict[_Demand, Series] = {}  # flows are often alike
     for it in flows:
         if it not in known:
-            of_kind = sums[it.steps, it.rate]
+            of_kind = sums[it.loads, it.rate]
             if math.isfinite(of_kind[-1]):
                 during = np.minimum(np.maximum(times, it.start), max(it.start, it.end))
                 known[it] = np.interp(during, moments, of_kind)
@@ -159,6 +164,21 @@ def _full_segment(network: ResolvedNetwork, step: Step) -> tuple[int, int]:
     return mss, packet + network.topology.links[step.link].path.framing_bytes
 
 
+def _loads(connection: Connection) -> Loads:
+    """Return the links that data cross without a fail-over, and the share on each."""
+    return frozenset((step, share) for step, share in connection.loads.items() if share > 0)
+
+
+def _crossed(everyone: Iterable[Loads]) -> list[Step]:
+    return sorted({step for loads in everyone for step, _ in loads})
+
+
+def _shares(loads: Loads, links: Iterable[Step]) -> list[float]:
+    """Return the share of the data that crosses each of ``links``."""
+    of = dict(loads)
+    return [of.get(step, 0.0) for step in links]
+
+
 def _flows(run: Parts, demands: Sequence[float]) -> list[_Demand]:
     found, duration = run.network, run.experiment.duration
     flows = []
@@ -168,7 +188,7 @@ def _flows(run: Parts, demands: Sequence[float]) -> list[_Demand]:
         if placed.flow.data_start is not None:
             start += placed.flow.data_start - placed.flow.start
         until = end if math.isfinite(end) else duration
-        flows.append(_Demand(placed.connection.steps, rate, min(start, duration), until))
+        flows.append(_Demand(_loads(placed.connection), rate, min(start, duration), until))
     return flows
 
 
@@ -177,35 +197,35 @@ def _cross_traffic(network: ResolvedNetwork) -> list[_Demand]:
     duration = experiment.duration
     sources = []
     for source, placed in zip(experiment.cross_traffic, network.cross_traffic, strict=True):
-        steps = placed.connection.steps
+        loads = _loads(placed.connection)
         duty = 1.0 if source.on is None else source.on / (source.on + (source.off or 0.0))
         # A link's capacity is what it carries of payload, so UDP takes as much less of it.
         payload = 0.0
-        for step in steps:
+        for step, _ in loads:
             mss, packet = _full_segment(network, step)
             framing = network.topology.links[step.link].path.framing_bytes
             payload = max(payload, mss / packet * (source.packet + framing) / source.packet)
         stop = duration if source.stop is None else min(source.stop, duration)
-        sources.append(_Demand(steps, source.rate * duty * payload, source.start, stop))
+        sources.append(_Demand(loads, source.rate * duty * payload, source.start, stop))
     return sources
 
 
 def _allocations(
     demands: Sequence[_Demand], capacities: dict[Step, Series], moments: Series
-) -> dict[tuple[frozenset[Step], float], Series]:
+) -> dict[tuple[Loads, float], Series]:
     """Return what one of each kind of demand has between the ``moments`` (s). Kind: links, rate."""
     kinds = {
         key: number
-        for number, key in enumerate(dict.fromkeys((it.steps, it.rate) for it in demands))
+        for number, key in enumerate(dict.fromkeys((it.loads, it.rate) for it in demands))
     }
     places = {moment: place for place, moment in enumerate(moments.tolist())}
     changes: list[list[tuple[int, int]]] = [[] for _ in places]
     for it in demands:
-        number = kinds[it.steps, it.rate]
+        number = kinds[it.loads, it.rate]
         changes[places[it.start]].append((number, 1))
         changes[places[max(it.start, it.end)]].append((number, -1))
     wanted = [rate for _, rate in kinds]
-    crosses = [[step in steps for step in capacities] for steps, _ in kinds]
+    crosses = [_shares(loads, capacities) for loads, _ in kinds]
     rooms = [*zip(*(it.tolist() for it in capacities.values()), strict=True)]
     active, granted = [0] * len(kinds), np.zeros((len(kinds), len(moments) - 1))
     known: dict[tuple[Any, ...], Series] = {}  # traces repeat their rates

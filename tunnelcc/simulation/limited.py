@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from tunnelcc.config import Hosts
@@ -396,21 +397,24 @@ class _Flow:
         whose = f"{leg.name}, {leg.cc}" if leg.name in hops and len(hops) > 1 else leg.cc
         return told(name, f"the {limits.LIMITS[name]} {where}of {whose}", "", "")
 
+    @cached_property
+    def _step(self) -> Step:
+        """The bottleneck in the direction of the flow's data, or its own if it is not there."""
+        loads, name = self.connection.loads, self.network.bottleneck.link
+        crossed = (step for step in loads if step.link == name)
+        return next(crossed, None) or self.network.narrowest(loads)
+
     def _link(self) -> Any:
-        forward, reverse = self.run.bottleneck
-        same = self.placed.direction == self.network.flows[0].direction
-        return forward if same else reverse
+        return self.run.way(self._step)
 
     @property
     def _direction(self) -> LinkDirection:
         """The keys of the bottleneck in the direction of the flow's data."""
-        name, is_reverse = self.network.bottleneck
-        same = self.placed.direction == self.network.flows[0].direction
-        return self.network.direction(Step(name, is_reverse if same else not is_reverse))
+        return self.network.direction(self._step)
 
     def _link_key(self, name: str) -> str:
         """A key of the bottleneck."""
-        network, link = self.run.experiment.network, self.network.bottleneck.link
+        network, link = self.run.experiment.network, self._step.link
         return f"path.{name}" if network is None else f"network.links.{link}.{name}"
 
     def _set_rate(self, leg: Any) -> tuple[str, str] | None:

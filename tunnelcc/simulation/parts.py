@@ -13,6 +13,7 @@ import numpy as np
 from tunnelcc import core, metrics
 from tunnelcc.config import Experiment
 from tunnelcc.config.resolved import ResolvedNetwork, resolve
+from tunnelcc.config.topology import Step
 from tunnelcc.simulation import limited
 from tunnelcc.simulation.limited import path_leg
 
@@ -181,6 +182,10 @@ class Parts:
         """The measurements of each link, by name."""
         names = self.network.topology.links
         return {name: self._ways("link", place) for place, name in enumerate(names)}
+
+    def way(self, step: Step) -> Part:
+        """Return the measurements of a direction of a link."""
+        return self.links[step.link][step.is_reverse]
 
     @cached_property
     def bottleneck(self) -> Ways:

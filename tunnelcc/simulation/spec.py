@@ -208,13 +208,13 @@ class _Builder:
         return tunnel_spec(tunnel.entry, placed.connection, hops)
 
     def _uplinks(self, placed: ResolvedTunnel) -> Spec:
-        """The other routes of a tunnel."""
+        """The routes of a tunnel beside its first one."""
         uplinks = placed.tunnel.uplinks
         if uplinks is None:
             return {}
         return {
             "uplinks": {
-                "routes": [self._number(route) for route in placed.connection.uplinks],
+                "routes": [self._number(route) for route in placed.connection.uplinks[1:]],
                 "use": uplinks.use.replace("-", "_"),
                 "interval": nanoseconds(uplinks.probe_interval),
                 "probe": _PROBE + datagram_headers(placed.connection.path_ip),
@@ -236,6 +236,7 @@ class _Builder:
                 "route": self._number(under.route),
                 "tunnel": placed.lower,
                 **self._access(under),
+                "carrier": under.uplink,
                 "sender": under.sender,
                 "tcp": _place_in(self.tcp, nested_tcp(placed.tunnel.entry, placed.connection)),
                 "cc": congestion(under.flow.cc),

@@ -541,7 +541,7 @@ def test_keys_of_a_shape_describe_the_direction_of_the_data(shape, direction):
     path = {"loss": "1%", "queue": "codel", "reverse_rate": "5Mbps"}
     network = {"shape": shape, "size": 2, "hosts": {}}
     found = resolve(_experiment(path=path, network=network, direction=direction))
-    assert not any(step.is_reverse for step in found.first.steps)
+    assert not any(step.is_reverse for step in found.first.loads)
     met = found.direction(found.bottleneck)
     assert (met.loss, met.queue.name, met.rate) == (0.01, "codel", 100e6)
     back = found.topology.links[found.bottleneck.link].backward

@@ -70,6 +70,14 @@ def test_each_link_is_shared_by_the_flows_that_cross_it():
     assert list(granted) == [10, 7]
 
 
+def test_a_flow_may_divide_its_data_between_links():
+    """Of 4 units of the first flow, 3 cross the first link, which the other flow crosses as well."""
+    greedy, crosses = [math.inf] * 2, [[0.75, 0.25], [1, 0]]
+    assert list(metrics.max_min_allocation([14, 3], greedy, crosses)) == [8, 8]
+    # Where its part of the second link is full, the other one goes on.
+    assert list(metrics.max_min_allocation([20, 1], greedy, crosses)) == [4, 17]
+
+
 @given(st.integers(1, 6), st.integers(1, 4), st.data())
 def test_in_a_network_each_flow_is_held_back_by_a_full_link_or_by_its_demand(flows, links, data):
     capacities = data.draw(st.lists(st.floats(1, 1e6), min_size=links, max_size=links))

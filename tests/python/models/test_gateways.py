@@ -11,6 +11,7 @@ import pytest
 import tunnelcc as tc
 from helpers import ROOT
 from tunnelcc.config.resolved import resolve
+from tunnelcc.simulation import fair
 from tunnelcc.simulation.spec import experiment_spec
 
 LINKS = {
@@ -221,6 +222,62 @@ def test_uplinks_are_shared_by_flow_and_by_packet():
     assert by_flow["flow_reordered"].sum() == 0
     # One in two is 10 ms late, which is more than between two packets of a flow.
     assert by_packet["flow_reordered"].sum() > 1000
+
+
+def _resolved(use, flows, **keys):
+    tunnel = {"name": "ethudp", "mtu": 1458, **GATES, **keys}
+    tunnel["uplinks"] = {"routes": [["edge-a", "isp-2", "edge-b"]], "use": use}
+    table = {"network": {"links": UPLINKS}, "tunnel": tunnel, "flows": flows}
+    return resolve(tc.Experiment.parse(table))
+
+
+def test_the_network_knows_all_routes_and_the_share_of_each():
+    """Two uplinks of 20 Mbit/s, of which three flows share each or take one in turn."""
+    one = {step.link: share for step, share in _resolved("packets", FLOW).first.loads.items()}
+    halves = dict.fromkeys(["isp-1a", "isp-1b", "isp-2a", "isp-2b"], 0.5)
+    assert one == {"lan-a": 1, **halves, "lan-b": 1}
+    # With EthUDP's own MTU, each full packet is a large and a small one, which take turns.
+    loads = _resolved("packets", FLOW, mtu=1500).first.loads
+    large, small = (loads[step] for step in loads if step.link in ("isp-1a", "isp-2a"))
+    assert large + small == 1
+    assert large > 20 * small
+    waiting = _resolved("fail-over", FLOW).first.loads
+    assert [step.link for step, share in waiting.items() if share == 0] == ["isp-2a", "isp-2b"]
+
+    three, payload = {**FLOW, "count": 3}, 1448 / 1500
+    for use, expected in (("packets", [40 / 3]), ("flows", [10, 20]), ("fail-over", [20 / 3])):
+        rates = np.array(fair.shares(_resolved(use, three))) / 1e6
+        np.testing.assert_allclose(rates, np.array(expected) * payload, err_msg=use)
+
+
+def test_tunnels_that_go_through_one_with_several_routes_take_them_in_turn():
+    """Two tunnels of a site each, over another one: their flows do not meet on the uplinks."""
+    upper = {"name": "vxlan", "mtu": 1300, "under": "lower", **GATES}
+    routes = [["edge-a", "isp-2", "edge-b"]]
+    lower = {"name": "ethudp", "mtu": 1458, **GATES, "uplinks": {"routes": routes, "use": "flows"}}
+    rate = {"transport": "udp", "rate": "14Mbps"}
+    table = {
+        "network": {"links": UPLINKS},
+        "tunnels": {"one": upper, "other": upper, "lower": lower},
+        "flows": [{**FLOW, **rate, "tunnel": "one"}, {**FLOW, **rate, "tunnel": "other"}],
+        "duration": "3s",
+        "warmup": "1s",
+    }
+    result = tc.run(tc.Experiment.parse(table), progress=False)
+    assert result.goodput == pytest.approx(28e6, rel=0.01)
+    taken = [{step.link for step in it.loads} for it in result.network.connections]
+    assert ["isp-1a" in links for links in taken] == [True, False]
+    assert ["isp-2a" in links for links in taken] == [False, True]
+
+
+def test_a_flow_on_another_route_than_the_first_is_limited_by_that_one():
+    flows = [{**FLOW, "count": 2}]
+    slower = {"isp-2a": {"rate": "5Mbps"}}
+    result = _run_over_uplinks({"use": "flows"}, slower, flows=flows, duration="6s", warmup="2s")
+    assert [it.key for it in result.limited] == [
+        "network.links.isp-1a.rate",
+        "network.links.isp-2a.rate",
+    ]
 
 
 @pytest.mark.parametrize(

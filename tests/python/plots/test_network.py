@@ -141,6 +141,40 @@ def test_a_tunnel_is_drawn_between_its_gateways_only():
     assert len(bands) == 2  # of four links on the way
 
 
+def test_all_tunnels_around_a_flow_are_drawn_and_named():
+    """VXLAN between the outer hosts of four links, WireGuard between the inner ones."""
+    names = ["pc-a", "edge-a", "isp", "edge-b", "pc-b"]
+    links = {f"link{i}": {"between": names[i : i + 2], **PATH} for i in range(4)}
+    tunnels = {
+        "pods": {"name": "vxlan", "mtu": 1300, "between": ["pc-a", "pc-b"], "under": "wg"},
+        "wg": {"name": "wireguard", "between": ["edge-a", "edge-b"]},
+    }
+    result = tc.run(
+        {
+            "network": {"links": links},
+            "tunnels": tunnels,
+            "flows": {"from": "pc-a", "to": "pc-b", "tunnel": "pods"},
+            "duration": "0.3s",
+        }
+    )
+    figure = plot_network(result)
+    bands = [arrow.get_linewidth() for arrow in arrows(figure) if arrow.get_alpha()]
+    assert [bands.count(width) for width in sorted(set(bands))] == [4, 2]
+    assert any("cubic in pods (vxlan) over wg (wireguard): " in text for text in texts(figure))
+
+
+def test_links_that_wait_for_a_fail_over_are_dashed():
+    names = [["a", "isp-1"], ["isp-1", "b"], ["a", "isp-2"], ["isp-2", "b"], ["b", "c"]]
+    links = {f"link{i}": {"between": ends, **PATH} for i, ends in enumerate(names)}
+    uplinks = {"routes": [["a", "isp-2", "b"]]}
+    tunnel = {"name": "ethudp", "mtu": 1458, "between": ["a", "b"], "uplinks": uplinks}
+    flow = {"from": "a", "to": "c", "route": ["a", "isp-1", "b", "c"]}
+    keys = {"network": {"links": links}, "tunnel": tunnel, "flows": flow, "duration": "0.3s"}
+    figure = plot_network(tc.run(keys))
+    assert sum(isinstance(arrow.get_linestyle(), tuple) for arrow in arrows(figure)) == 2
+    assert any(text.endswith("(dashed: after a fail-over)") for text in texts(figure))
+
+
 def test_a_single_path_with_flows_alike_has_no_network(plain_result, shaped):
     assert not has_network(plain_result)
     assert has_network(shaped)
