@@ -9,13 +9,20 @@ from tunnelcc.catalog.layers import Fec, PacketLayers, Place, Surroundings, wrap
 from tunnelcc.catalog.packets import PacketEntry, QueuePackets
 from tunnelcc.catalog.values import IPV4, NO_FEC, IpVersions
 from tunnelcc.errors import ConfigError, Problem
-from tunnelcc.schema import SWITCH, choice
+from tunnelcc.schema import SWITCH, choice, size
 
 
 class Socket(Cited):
     """Queue of the program's UDP socket at the far end, in packets."""
 
     queue: QueuePackets  # 0: no limit
+    packet: Annotated[int, size(1, 2**17)] | None = (
+        None  # bytes that a full one takes of its buffer
+    )
+
+    def asked(self, buffer: int | None) -> int:
+        """Return the packets for which a ``buffer`` has room (bytes); None: the program's own."""
+        return self.queue if buffer is None or self.packet is None else buffer // self.packet
 
 
 class Ecn(Cited):
@@ -38,7 +45,8 @@ class DatagramEntry(PacketEntry):
     """A tunnel that sends each packet in its own datagram."""
 
     OVERRIDES: ClassVar[tuple[str, ...]] = (
-        "mode", "mtu", "mss", "queue", "fec", "fec_timeout", "ip", "under", "uplinks",
+        "mode", "mtu", "mss", "queue", "receive_buffer", "fec", "fec_timeout", "ip", "under",
+        "uplinks",
     )  # fmt: skip
     HAS_CARRIERS: ClassVar[bool] = False
     PLACES: ClassVar[tuple[Place, ...]] = (
@@ -63,6 +71,9 @@ class DatagramEntry(PacketEntry):
                     f"no value with mode {mode or self.mode} of {self.name}, which has no FEC"
                 )
                 raise ConfigError(Problem(key, changes[key], expected))
+        if "receive_buffer" in changes and self.socket.packet is None:
+            expected = f"no value with {self.name}, whose packets do not wait in a socket's buffer"
+            raise ConfigError(Problem("receive_buffer", changes["receive_buffer"], expected))
         if changes.get("fec") == NO_FEC:
             expected = f"shards such as 20:10, because {self.name} always has FEC"
             raise ConfigError(Problem("fec", NO_FEC, expected))

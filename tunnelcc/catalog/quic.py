@@ -4,6 +4,7 @@
 ``transports/*.toml`` has what programs do with their defaults.
 """
 
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, NamedTuple
@@ -16,6 +17,7 @@ from tunnelcc.catalog.values import datagram_headers
 from tunnelcc.errors import MISSING, ConfigError, Problem, unknown_name
 from tunnelcc.schema import SWITCH, Model, number, rate, size, time, whole
 from tunnelcc.schema.toml import read_toml
+from tunnelcc.schema.units import format_size
 
 # Type, stream, offset (RFC 9000, section 19.8).
 _LEAST_FRAME_HEADER = 6
@@ -23,6 +25,9 @@ _TRANSPORTS = Path(__file__).with_name("transports")
 
 _IdLength = Annotated[int, whole(0, 20)]
 _PacketSize = Annotated[int, whole(1200, 65527)]
+#: Least window of the connection, of the stream's: quic-go's ConnectionFlowControlMultiplier.
+_PER_STREAM = 1.5
+
 _Window = Annotated[int, size(2**10, 2**40, at_zero=True)]
 
 
@@ -184,6 +189,33 @@ class Quic(Model):
             expected = f"at least packets.first_to_server and packets.first_to_client = {first}"
             raise ConfigError(Problem("packets.most", self.packets.most, expected))
         return self
+
+    def with_windows(self, given: Mapping[str, int]) -> "Quic":
+        """Return a copy with other windows (bytes), by the names of an experiment's keys.
+
+        Raises ConfigError with such a key.
+        """
+        stream, connection = (self._window(of, given) for of in ("stream", "connection"))
+        keys = {"first": {"first_connection_window", "connection_window"}}
+        keys["most"] = {"connection_window"}
+        if connection.most and given.keys() & {"stream_window", "first_stream_window"}:
+            # With less, the stream's window could not be used.
+            changes = {
+                size: max(getattr(connection, size), round(_PER_STREAM * getattr(stream, size)))
+                for size, fixed_by in keys.items()
+                if not given.keys() & fixed_by
+            }
+            connection = connection.model_copy(update=changes)
+        return self.model_copy(update={"stream": stream, "connection": connection})
+
+    def _window(self, of: str, given: Mapping[str, int]) -> FlowControl:
+        own: FlowControl = getattr(self, of)
+        most = given.get(f"{of}_window", own.most)
+        first = given.get(f"first_{of}_window", most if f"{of}_window" in given else own.first)
+        if most and first > most:
+            expected = f"at most {of}_window ({format_size(most)})"
+            raise ConfigError(Problem(f"first_{of}_window", format_size(first), expected))
+        return own.model_copy(update={"first": first, "most": most})
 
     def overhead(self, is_up: bool) -> int:
         """Return the bytes of a packet around its frames, to the server or to the client."""

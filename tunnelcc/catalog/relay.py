@@ -110,6 +110,11 @@ class Mux(Model):
     to_client: Windows
 
     @property
+    def has_session_buffer(self) -> bool:
+        """Whether a receiver stops reading when the unread data of all streams are too many."""
+        return bool(self.to_server.session_buffer or self.to_client.session_buffer)
+
+    @property
     def has_session_window(self) -> bool:
         """Whether there is a window for all streams together."""
         return bool(self.to_server.session_window or self.to_client.session_window)
@@ -200,6 +205,7 @@ class RelayEntry(Entry):
         "carriers",
         "stream_window",
         "connection_window",
+        "session_buffer",
         "under",
         "chain",
         "relays",
@@ -215,8 +221,8 @@ class RelayEntry(Entry):
     RUDP_OVERRIDES: ClassVar[tuple[str, ...]] = ("rate",)
     #: Those of entries whose carriers are streams of QUIC; `rate` if a congestion control needs it.
     QUIC_OVERRIDES: ClassVar[tuple[str, ...]] = (
-        "cc", "copy_buffer", "carriers", "stream_window", "connection_window", "chain", "relays",
-        "ip",
+        "cc", "copy_buffer", "carriers", "stream_window", "first_stream_window",
+        "connection_window", "first_connection_window", "chain", "relays", "ip",
     )  # fmt: skip
     IS_COST_WHOLE: ClassVar[bool] = True
 
@@ -296,11 +302,16 @@ class RelayEntry(Entry):
         if window is not None and not (self.quic or (self.mux and self.mux.has_session_window)):
             expected = f"no value with {self.name}, whose carriers have no window for all streams"
             raise ConfigError(Problem("connection_window", window, expected))
+        buffer = changes.get("session_buffer")
+        if self.mux is not None and buffer is not None and not self.mux.has_session_buffer:
+            expected = f"no value with {self.name}, whose receivers never stop reading the carrier"
+            raise ConfigError(Problem("session_buffer", buffer, expected))
         if self.mux is not None or self.quic is not None:
             return
         expected = f"no value with {self.name}, which has a carrier for each flow"
-        if "stream_window" in changes:
-            raise ConfigError(Problem("stream_window", changes["stream_window"], expected))
+        for key in ("stream_window", "session_buffer"):
+            if key in changes:
+                raise ConfigError(Problem(key, changes[key], expected))
         if changes.get("carriers", "flow") != "flow":
             raise ConfigError(Problem("carriers", changes["carriers"], expected))
 

@@ -22,6 +22,7 @@ from tunnelcc.hosts import costs
 from tunnelcc.hosts.kernels import kernels
 
 if TYPE_CHECKING:
+    from tunnelcc.catalog.datagram import Socket
     from tunnelcc.catalog.quic import FullPacket
 
 # What the applications do for each segment: the sending one, and the receiving one.
@@ -409,6 +410,14 @@ class Connection:
         """Return the payload (bytes) that the buffer of a sender holds that asks for ``size``."""
         kernel = kernels()[self.sending.kernel]
         return kernel.send_buffer(kernel.asked_buffer(size))
+
+    @property
+    def socket_queue(self) -> int:
+        """The packets that wait, at most, in the buffer of a datagram tunnel's socket."""
+        assert self.tunnel is not None
+        socket: Socket = self.tunnel.entry.socket  # type: ignore[attr-defined]
+        asked, kernel = self.tunnel.receive_buffer, kernels()[self.receiving.kernel]
+        return socket.asked(None if asked is None else kernel.asked_buffer(asked))
 
     def app_cost(self, side: str) -> float:
         """Return the CPU time (ns per byte) of the application on the host ``side``.

@@ -10,6 +10,7 @@ from tunnelcc import core, payloads
 from tunnelcc.catalog import traffic as kinds
 from tunnelcc.config.congestion import CongestionControl
 from tunnelcc.config.ends import Ends, Route
+from tunnelcc.config.flow_control import FlowControl
 from tunnelcc.config.values import LinkRate, Moment, Rtt, Timer
 from tunnelcc.errors import MISSING, ConfigError, Problem
 from tunnelcc.schema import TEXT, choice, number, size, time, whole
@@ -32,7 +33,7 @@ _OF_STREAMS = ("bytes", "bytes_shape", "bytes_most", "preamble", "data_start", "
 _OF_DATAGRAMS = ("traffic", "gaps", "playout")
 
 
-class Flow(Ends):
+class Flow(FlowControl, Ends):
     """One application's byte stream, or ``count`` equal ones.
 
     Each flow is a connection of TCP or QUIC from a client to a server, through a tunnel if it has
@@ -216,8 +217,18 @@ class Flow(Ends):
     @model_validator(mode="after")
     def _check_window(self) -> "Flow":
         if self.window is not None and self.transport == "quic":
-            expected = "no value with transport = 'quic', which has windows of its own"
-            raise ConfigError(Problem("window", format_size(self.window), expected))
+            expected = "no value with transport = 'quic', whose windows have keys of their own"
+            hint = "see stream_window"
+            raise ConfigError(Problem("window", format_size(self.window), expected, hint))
+        if self.windows and self.transport != "quic":
+            key, given = next(iter(self.windows.items()))
+            expected = "no value without transport = 'quic'"
+            hint = "see window" if self.transport == "tcp" else ""
+            raise ConfigError(Problem(key, format_size(given), expected, hint))
+        if self.windows:
+            from tunnelcc.catalog.quic import transport  # few flows need it
+
+            transport().with_windows(self.windows)
         return self
 
     @model_validator(mode="after")

@@ -211,6 +211,9 @@ def tunnel(network: ResolvedNetwork, placed: ResolvedTunnel) -> dict[str, Number
         if uplinks.use == "fail-over":
             fails = f"{uplinks.fail_after} × {format_time(uplinks.probe_interval)}"
             numbers["fails after"] = Number(fails, *stated(uplinks, f"{key}.uplinks", "fail_after"))
+    if keys.entry.kind == "datagram" and keys.receive_buffer is not None:
+        packets = f"{connection.socket_queue} packets"
+        numbers["socket"] = Number(packets, "derived", f"{key}.receive_buffer")
     if "send_buffer" in keys.entry.overrides:
         room, window = connection.sending.send_buffer, connection.receive_window
         sent, received = Number(format_size(room), "derived", "sender"), _received(window)

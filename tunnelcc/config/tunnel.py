@@ -19,6 +19,7 @@ from tunnelcc.catalog.values import (
     WindowSize,
 )
 from tunnelcc.config.congestion import CongestionControl
+from tunnelcc.config.flow_control import FlowControl
 from tunnelcc.config.network import BETWEEN
 from tunnelcc.config.path import Path
 from tunnelcc.config.shapes import Pair
@@ -278,7 +279,7 @@ class Uplinks(Model):
 BELOW_RELAYS = "a datagram tunnel below relays, such as wireguard"
 
 
-class Tunnel(PacketTunnel):
+class Tunnel(FlowControl, PacketTunnel):
     """A tunnel: its catalogue entry, and the keys that differ from it.
 
     >>> tc.Tunnel(name="gost-relay-wss", cc="bbr").copy_buffer is None
@@ -314,7 +315,8 @@ class Tunnel(PacketTunnel):
     )
     receive_buffer: Annotated[int, size(4096, 2**30)] | None = Field(
         None,
-        description="receive buffer likewise, as OpenVPN's --rcvbuf",
+        description="receive buffer likewise, as OpenVPN's --rcvbuf, also on a UDP socket, which "
+        "drops packets that it has no room for",
     )
     under: Under | None = Field(
         None,
@@ -328,15 +330,10 @@ class Tunnel(PacketTunnel):
         "number: flows take so many carriers in turn; default: all if the tunnel "
         "multiplexes, otherwise flow",
     )
-    stream_window: Annotated[int, size(1024, 2**30)] | None = Field(
+    session_buffer: Annotated[int, size(4096, 2**30)] | None = Field(
         None,
-        description="bytes that a stream on a shared carrier may have sent but unread, as in "
-        "smux version 2 and QUIC; default: the entry's",
-    )
-    connection_window: Annotated[int, size(1024, 2**31)] | None = Field(
-        None,
-        description="bytes that all streams on a carrier of HTTP/2 or QUIC together may have sent "
-        "but unread; default: the entry's",
+        description="unread bytes of all streams at which the receiver stops reading the carrier, "
+        "as kcptun's --smuxbuf; default: the entry's",
     )
     kcp: KcpKeys | None = Field(None, description="keys that differ from the entry's KCP")
     rate: Rate | None = Field(
@@ -392,8 +389,10 @@ class Tunnel(PacketTunnel):
 
     @property
     def entry(self) -> catalog.Entry:
-        """The entry of the catalogue, with datagrams of KCP as large as ``kcp.mtu``."""
+        """The entry of the catalogue, with the tunnel's windows of QUIC, and ``kcp.mtu``."""
         entry = super().entry
+        if self.windows and (quic := getattr(entry, "quic", None)) is not None:
+            return entry.model_copy(update={"quic": quic.with_windows(self.windows)})
         kcp, mtu = getattr(entry, "kcp", None), self.kcp.mtu if self.kcp else None
         if kcp is None or mtu is None:
             return entry

@@ -49,9 +49,9 @@ class Limited:
     """What limited a flow.
 
     ``limit``: a name of ``metrics.limits.LIMITS``, or ``link``, ``policer``, ``device_queue``,
-    ``random_loss``; "": the flow was never active. ``what``: the thing, in words. ``value``: its
-    value with a unit; "": it has none. ``key``: the key that changes it; "": there is none.
-    ``share``: part of the flow's time for which the limit held. ``leg``: the connection.
+    ``socket_queue``, ``random_loss``; "": the flow was never active. ``what``: the thing, in words.
+    ``value``: its value with a unit; "": it has none. ``key``: the key that changes it; "": there
+    is none. ``share``: part of the flow's time for which the limit held. ``leg``: the connection.
     """
 
     limit: str
@@ -304,34 +304,37 @@ class _Flow:
         return mux and (mux.to_server if self.is_up else mux.to_client)
 
     def _stream_window(self, leg: str) -> tuple[str, str, str]:
-        windows, quic = self._windows(), getattr(self.entry, "quic", None)
-        of_mux, of_quic = windows and windows.stream_window, quic and quic.stream
-        return self._carriers_window(leg, "stream", of_mux, of_quic)
+        windows = self._windows()
+        return self._shared_window(leg, "stream", windows and windows.stream_window)
 
     def _connection_window(self, leg: str) -> tuple[str, str, str]:
-        windows, quic = self._windows(), getattr(self.entry, "quic", None)
-        of_mux, of_quic = windows and windows.session_window, quic and quic.connection
-        return self._carriers_window(leg, "connection", of_mux, of_quic)
+        windows = self._windows()
+        return self._shared_window(leg, "connection", windows and windows.session_window)
 
-    def _carriers_window(
-        self, leg: str, of: str, of_mux: int | None, of_quic: Any
-    ) -> tuple[str, str, str]:
+    def _shared_window(self, leg: str, of: str, of_mux: int | None) -> tuple[str, str, str]:
         """Name the window of a stream or a connection, in a carrier or of a flow over QUIC.
 
-        ``of_mux``, ``of_quic``: the entry's window; None: it has no such carrier.
+        ``of_mux``: the entry's window; None: its carriers are not of TCP or KCP.
         """
-        own = getattr(self.tunnel, f"{of}_window", None)
-        if leg.startswith("carrier") and of_mux is not None:
+        key, quic = self._flow_key, None
+        if leg.startswith("carrier"):
+            key, quic = self._tunnel_key, getattr(self.entry, "quic", None)
+        if quic is None and of_mux is not None and self.tunnel is not None:
             protocol = self.entry.mux.protocol.partition(" ")[0]  # type: ignore[union-attr]
-            key = self._tunnel_key(f"{of}_window")
-            return f"{protocol}'s {of} window", format_size(own or of_mux), key
-        if leg.startswith("carrier") and of_quic is not None:
-            key = self._tunnel_key(f"{of}_window")
-            return f"QUIC's {of} window", format_size(own or of_quic.most), key
-        from tunnelcc.catalog.quic import transport
+            size = getattr(self.tunnel, f"{of}_window") or of_mux
+            return f"{protocol}'s {of} window", format_size(size), self._tunnel_key(f"{of}_window")
+        if quic is None:
+            from tunnelcc.catalog.quic import transport
 
-        most = format_size(getattr(transport(), of).most)
-        return f"QUIC's {of} window", most, "which no key changes"
+            quic = transport().with_windows(self.placed.flow.windows)
+        window, what = getattr(quic, of), f"QUIC's {of} window"
+        if of == "stream" and window.first < window.most and self._is_short(window.first):
+            return f"{what} at first", format_size(window.first), key(f"first_{of}_window")
+        return what, format_size(window.most), key(f"{of}_window")
+
+    def _is_short(self, window: int) -> bool:
+        """Whether the flow has sent so little that a window has doubled once at most."""
+        return bool(self.run.flows[self.index].total_bytes <= 4 * window)
 
     def _kcp_window(self, side: str, what: str) -> tuple[str, str]:
         """Value and key of a window of KCP."""
@@ -384,8 +387,8 @@ class _Flow:
             return told("link", "the link", format_rate(way.rate), self._link_key("rate"))
         if (busy := self._busy_host()) is not None:
             return told("cpu", *busy)
-        if (drops := self._device_drops()) is not None:
-            return told("device_queue", *drops)
+        if (drops := self._tunnel_drops()) is not None:
+            return told(*drops)
         if link.random_losses > link.queue_drops:
             return told(
                 "random_loss", f"the {limits.LIMITS[name]}, which random loss keeps small", "",
@@ -442,8 +445,8 @@ class _Flow:
         speed, key = f"speed {self._host(side).speed:g}", self._host_key(side, "speed")
         return f"the CPU of {hosts[side]}, {self._program('carrier')}", speed, key
 
-    def _device_drops(self) -> tuple[str, str, str] | None:
-        """The queue of the tunnel's device, if most losses are its drops."""
+    def _tunnel_drops(self) -> tuple[str, str, str, str] | None:
+        """The queue of the tunnel's device or socket, if most losses are its drops."""
         if self.placed.tunnel is None or self.tunnel is None:
             return None
         counts = self.run.tunnels[self.placed.tunnel]
@@ -453,7 +456,12 @@ class _Flow:
         way = counts.forward if first.sender == self.sender else counts.reverse
         # Those of the warm-up count, too: a window may need longer than that to grow again.
         link, drops = self._link(), way.device_drops_series[-1:].sum()
-        if drops <= link.queue_drops_series[-1:].sum() + link.random_losses:
+        others = link.queue_drops_series[-1:].sum() + link.random_losses
+        if way.socket_drops > max(drops, others):
+            queue = f"{self.connection.in_tunnel.socket_queue} packets"
+            what = "the buffer of the tunnel's far socket"
+            return "socket_queue", what, queue, self._tunnel_key("receive_buffer")
+        if drops <= others:
             return None
-        queue = self.tunnel.queue or getattr(self.entry.device, "queue", 0)  # type: ignore[union-attr]
-        return "the queue of the tunnel's device", f"{queue} packets", self._tunnel_key("queue")
+        queue = f"{self.tunnel.queue or getattr(self.entry.device, 'queue', 0)} packets"  # type: ignore[union-attr]
+        return "device_queue", "the queue of the tunnel's device", queue, self._tunnel_key("queue")

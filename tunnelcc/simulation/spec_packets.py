@@ -31,7 +31,7 @@ def datagram_tunnel(entry: DatagramEntry, connection: Connection, hops: Sequence
     assert tunnel is not None
     spec = {
         "kind": "datagram",
-        "end": _tunnel_end(connection, entry) | {"socket": same(entry.socket, "TunnelQueueSpec")},
+        "end": _tunnel_end(connection, entry) | {"socket": {"queue": connection.socket_queue}},
         "ecn": same(entry.ecn, "EcnSpec"),
         "dont_fragment": entry.outer_df.df if entry.outer_df else "wanted",
     }

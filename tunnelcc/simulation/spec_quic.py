@@ -11,35 +11,17 @@ from tunnelcc.simulation.spec_parts import Spec, congestion, handshake, same
 
 def flow_quic(connection: Connection) -> tuple[Spec, Spec]:
     """Settings of a flow's connection, and its congestion control."""
-    quic, cc = transport(), connection.flow.cc
+    quic, cc = transport().with_windows(connection.flow.windows), connection.flow.cc
     parameters = quic.parameters_of(cc.name) | cc.parameters
     settings = quic_connection(quic, connection.inner_mtu, connection.versions.inner)
     return settings, congestion(cc) | {"parameters": parameters}
 
 
-# Least window of the connection, of the stream's: quic-go's ConnectionFlowControlMultiplier. With
-# less, the stream's window could not be used.
-_CONNECTION_PER_STREAM = 1.5
-
-
-def quic_connection(
-    quic: Quic,
-    mtu: int,
-    ip: int,
-    stream_window: int | None = None,
-    connection_window: int | None = None,
-) -> Spec:
-    """Settings of a connection whose hosts send packets of at most ``mtu`` bytes, of IP ``ip``.
-
-    ``stream_window``, ``connection_window``: bytes, in place of the program's.
-    """
+def quic_connection(quic: Quic, mtu: int, ip: int) -> Spec:
+    """Settings of a connection whose hosts send packets of at most ``mtu`` bytes, of IP ``ip``."""
     overhead = {"client": quic.overhead(is_up=True), "server": quic.overhead(is_up=False)}
     first = {"client": quic.packets.first_to_server, "server": quic.packets.first_to_client}
     packets = {"header": datagram_headers(ip), "mtu": mtu, "overhead": overhead, "first": first}
-    connection = same(quic.connection, "QuicFlowSpec")
-    if stream_window is not None and connection["most"]:
-        least = round(_CONNECTION_PER_STREAM * stream_window)
-        connection |= {name: max(connection[name], least) for name in ("first", "most")}
     return {
         "packets": same(quic.packets, "QuicPacketsSpec") | packets,
         "acks": same(quic.acks, "QuicAcksSpec"),
@@ -47,18 +29,13 @@ def quic_connection(
         "pacing": same(quic.pacing, "QuicPacingSpec"),
         "window": same(quic.congestion, "QuicWindowSpec"),
         "bbr": quic.bbr and _chromium_bbr(quic.bbr),
-        "stream": same(quic.stream, "QuicFlowSpec") | _window(stream_window),
-        "connection": connection | _window(connection_window),
+        "stream": same(quic.stream, "QuicFlowSpec"),
+        "connection": same(quic.connection, "QuicFlowSpec"),
         "threads": same(quic.threads, "QuicThreadsSpec"),
         "send_buffer": quic.writes.send_buffer,
         "is_one_frame": quic.writes.one_frame,
         "handshake": handshake(quic.handshake),
     }
-
-
-def _window(size: int | None) -> Spec:
-    """A window that does not grow; none is given: nothing."""
-    return {} if size is None else {"first": size, "most": size}
 
 
 def _chromium_bbr(bbr: ChromiumBbr) -> Spec:

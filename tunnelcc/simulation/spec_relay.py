@@ -94,14 +94,7 @@ def relay_tunnel(entry: RelayEntry, connection: Connection, hops: Sequence[Spec]
         "mux": entry.mux and _mux(entry.mux, tunnel),
         "kcp": entry.kcp and _kcp(tunnel, entry.kcp, connection.path_ip),
         "rudp": entry.rudp and tunnel.rate and _rudp(tunnel.rate, entry.rudp, connection.path_ip),
-        "quic": entry.quic
-        and quic_connection(
-            entry.quic,
-            connection.mtu,
-            connection.path_ip,
-            tunnel.stream_window,
-            tunnel.connection_window,
-        ),
+        "quic": entry.quic and quic_connection(entry.quic, connection.mtu, connection.path_ip),
         "udp": same(entry.udp, "RelayDatagramSpec") if entry.udp else {},
         "hops": hops,
     }
@@ -181,6 +174,8 @@ def _mux_direction(windows: Windows, tunnel: Tunnel) -> Spec:
         spec["stream_window"] = spec["first_stream_window"] = stream_window
         # smux version 2: when half of the buffer was read.
         spec["credit_step"] = min(windows.credit_step or stream_window // 2, stream_window // 2)
+    if tunnel.session_buffer is not None and windows.session_buffer:
+        spec["session_buffer"] = tunnel.session_buffer
     if tunnel.connection_window is not None and windows.session_window:
         spec["session_window"] = tunnel.connection_window
     return spec

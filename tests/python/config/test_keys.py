@@ -130,6 +130,10 @@ BAD_VALUES = {
     "flows.bytes_most": [*NOT_A_SIZE, 0],
     "flows.rate": NOT_A_RATE,
     "flows.preamble": [*NOT_A_SIZE, "2MiB"],
+    "flows.stream_window": [*NOT_A_SIZE, 0, "2GiB"],
+    "flows.first_stream_window": [*NOT_A_SIZE, 0, "2GiB", "7MiB"],
+    "flows.connection_window": [*NOT_A_SIZE, 0, "4GiB"],
+    "flows.first_connection_window": [*NOT_A_SIZE, 0, "4GiB", "16MiB"],
     "flows.window": [*NOT_A_SIZE, 0, "4095B", "2GiB"],
     "flows.data_start": [*NOT_A_TIME, "31s"],
     "flows.payload": ["txt", 5, ""],
@@ -201,7 +205,10 @@ BAD_VALUES = {
     "tunnel.under.fec_timeout": [*NOT_A_TIME, "0s", "31s"],
     "tunnel.carriers": ["flows", 0, 4097, 1.5, True, "all", "user", 2],
     "tunnel.stream_window": [*NOT_A_SIZE, 0, "2GiB", "64KiB"],
+    "tunnel.first_stream_window": [*NOT_A_SIZE, 0, "2GiB", "7MiB"],
     "tunnel.connection_window": [*NOT_A_SIZE, 0, "4GiB", "64KiB"],
+    "tunnel.first_connection_window": [*NOT_A_SIZE, 0, "4GiB", "16MiB"],
+    "tunnel.session_buffer": [*NOT_A_SIZE, 0, "2GiB"],
     "tunnel.chain.host": [5, "", "no host"],
     "tunnel.chain.rate": NOT_A_RATE,
     "tunnel.chain.rtt": NOT_A_RTT,
@@ -287,6 +294,10 @@ def _tunnel_with(key: str) -> str:
         return "kcptun"
     if name == "rate":
         return "finalspeed"
+    if name.startswith("first_"):
+        return "gost-quic"
+    if name == "session_buffer":
+        return "kcptun"
     if name.startswith("uplinks."):
         return "ethudp"
     return "ethudp" if name in DatagramEntry.OVERRIDES else "gost-relay-ws"
@@ -313,6 +324,8 @@ def _settings_around(key: str) -> dict[str, object]:
             f"{where}.between": ["client", "server"],
             f"{group}.routes": [["client", "server"]],
         }
+    if key in ("flows.stream_window", "flows.connection_window") or name.startswith("first_"):
+        around |= {"flows.transport": "quic"}
     if table == "kcp":
         around |= {f"{where}.mode": "manual"}
     if key.startswith("path.reverse."):

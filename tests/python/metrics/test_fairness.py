@@ -71,7 +71,7 @@ def test_each_link_is_shared_by_the_flows_that_cross_it():
 
 
 def test_a_flow_may_divide_its_data_between_links():
-    """Of 4 units of the first flow, 3 cross the first link, which the other flow crosses as well."""
+    """Of 4 units of the first flow, 3 cross the first link, which the other flow crosses, too."""
     greedy, crosses = [math.inf] * 2, [[0.75, 0.25], [1, 0]]
     assert list(metrics.max_min_allocation([14, 3], greedy, crosses)) == [8, 8]
     # Where its part of the second link is full, the other one goes on.

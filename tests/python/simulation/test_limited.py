@@ -50,6 +50,14 @@ CASES = {
         )
         for name in ("tuic", "hysteria2", "gost-quic")
     },
+    "a stream of a flow over QUIC": (
+        {"flows": [{"transport": "quic", "stream_window": 131072}]},
+        "QUIC's stream window (128KiB)", "flows.0.stream_window", 2**19,
+    ),
+    "all of a flow over QUIC": (
+        {"flows": [{"transport": "quic", "connection_window": 131072}]},
+        "QUIC's connection window (128KiB)", "flows.0.connection_window", 2**19,
+    ),
     # Buffers that a program asks for.
     "a send buffer that a relay asks for": (
         {"tunnel": {"name": "gost-relay-ws", "send_buffer": "64KiB"}},
@@ -66,6 +74,11 @@ CASES = {
         )
         for name in ("openvpn-tcp", "vtun")
     },
+    "a receive buffer that OpenVPN asks for": (
+        {"path": {"rate": "10Gbps", "rtt": "10ms"}, "duration": "1s",
+         "tunnel": {"name": "openvpn-udp", "receive_buffer": "8KiB"}},
+        "the buffer of the tunnel's far socket (7 packets)", "tunnel.receive_buffer", "1MiB",
+    ),
     # Those of sessions that repair loss themselves.
     "KCP's send window": (
         {"tunnel": "kcptun"},
@@ -153,6 +166,16 @@ def test_the_limit_has_its_name_value_and_key(case):
     assert found["share"] > 0.5
     changed = {"flows.rate" if key == "flows.0.rate" else key: value}
     assert _run(keys, changed)["flow_goodput"] > 1.3 * flow["flow_goodput"]
+
+
+def test_the_first_window_of_a_short_flow_over_quic_is_named():
+    """At 100 Mbit/s, 250 kB are less than an RTT; with 64 KiB at first, they take one more."""
+    cc = {"name": "brutal", "rate": "100Mbps"}
+    flow = {"transport": "quic", "cc": cc, "bytes": "250kB", "first_stream_window": "64KiB"}
+    narrow = _run({"flows": flow})
+    assert narrow["limited_by"]["key"] == "flows.0.first_stream_window"
+    wide = _run({"flows": {**flow, "first_stream_window": "256KiB"}})
+    assert wide["flow_completion_time"] < narrow["flow_completion_time"] - 0.1
 
 
 @pytest.mark.parametrize("kernel", ["5.10", "6.18"])

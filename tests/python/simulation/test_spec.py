@@ -13,6 +13,7 @@ from helpers import discipline_with
 from tunnelcc import catalog, core
 from tunnelcc.catalog.datagram import DatagramEntry
 from tunnelcc.config import Experiment, scenario
+from tunnelcc.config.flow_control import FlowControl
 from tunnelcc.config.resolved import resolve
 from tunnelcc.errors import ConfigError
 from tunnelcc.hosts import costs
@@ -55,6 +56,11 @@ def _under(spec):
 def _beyond(spec):
     """The hops behind the first relay."""
     return spec.tunnel.hops[1:]
+
+
+def _window(flow_control):
+    """The window of QUIC at first and at most, MiB."""
+    return flow_control.first / 2**20, flow_control.most / 2**20
 
 
 #: Key → (value, where it arrives, as what).
@@ -192,6 +198,24 @@ ARRIVALS = {
         lambda spec: (spec.tcp.send_buffer, spec.tcp.send_buffer_per_segment),
         (int(2 * 65536 * 0.976), 0),
     ),
+    # A window that does not grow; with its first size, one that does. The connection has 1.5 times
+    # as much.
+    "flows.stream_window": (
+        "64MiB",
+        lambda spec: (_window(spec.quic[0].stream), _window(spec.quic[0].connection)),
+        ((64, 64), (96, 96)),
+    ),
+    "flows.first_stream_window": ("1MiB", lambda spec: _window(spec.quic[0].stream), (1, 6)),
+    "flows.connection_window": (
+        "512KiB",
+        lambda spec: _window(spec.quic[0].connection),
+        (0.5, 0.5),
+    ),
+    "flows.first_connection_window": (
+        "2MiB",
+        lambda spec: _window(spec.quic[0].connection),
+        (2, 15),
+    ),
     "flows.preamble": (37, lambda spec: spec.flows[0].preamble, 37),
     "flows.data_start": ("3s", lambda spec: spec.flows[0].data_start // 10**7, 300),
     "flows.write_size": ("8KiB", lambda spec: spec.flows[0].write_size, 8192),
@@ -247,6 +271,21 @@ ARRIVALS = {
         "64KiB",
         lambda spec: spec.tunnel.mux.sent.client.session_window,
         65536,
+    ),
+    "tunnel.session_buffer": (
+        "64KiB",
+        lambda spec: spec.tunnel.mux.sent.client.session_buffer,
+        65536,
+    ),
+    "tunnel.first_stream_window": (
+        "1MiB",
+        lambda spec: (spec.tunnel.quic.stream.first, spec.tunnel.quic.connection.first),
+        (2**20, 3 * 2**19),
+    ),
+    "tunnel.first_connection_window": (
+        "1MiB",
+        lambda spec: spec.tunnel.quic.connection.first,
+        2**20,
     ),
     "tunnel.fec": ("8:1", lambda spec: spec.tunnel.fec.parity, [1] * 8),
     "tunnel.fec_timeout": ("7ms", lambda spec: spec.tunnel.fec.timeout, 7_000_000),
@@ -407,6 +446,14 @@ def test_each_key_arrives(key):
         table = {"tunnel": {"name": "ethudp", "mode": "lz4"}}
     if key in ("tunnel.carriers", "tunnel.stream_window"):
         table = {"tunnel": "gost-relay-mws", "flows": [{"count": 3}]}
+    if key == "tunnel.receive_buffer":
+        table = RELAY
+    if key == "tunnel.session_buffer":
+        table = {"tunnel": "kcptun"}
+    if key.startswith("tunnel.first_"):
+        table = {"tunnel": "gost-quic"}
+    if key.startswith("flows.") and key.removeprefix("flows.") in FlowControl.model_fields:
+        table = {"flows": {"transport": "quic"}}
     if key == "tunnel.connection_window":
         table = {"tunnel": "gost-http2"}
     table = CROSS_TRAFFIC if key.startswith("cross_traffic.") else table
@@ -416,6 +463,13 @@ def test_each_key_arrives(key):
         table = {"cross_traffic": [{"rate": "1Mbps", "packet": 1000}]}
     assert arrival(_spec({}, table)) != expected
     assert arrival(_spec({key: value}, table)) == expected
+
+
+@pytest.mark.parametrize(("kernel", "packets"), [("6.18", 910), ("5.10", 184)])
+def test_a_tunnels_socket_has_room_for_packets_as_large_as_linux_keeps_them(kernel, packets):
+    """1 MiB is doubled, if net.core.rmem_max lets it, and a full packet takes 2304 bytes."""
+    keys = {"tunnel.name": "openvpn-udp", "tunnel.receive_buffer": "1MiB", "hosts.kernel": kernel}
+    assert _spec(keys).tunnel.end.socket.queue == packets
 
 
 def test_ip_inside_and_outside_a_tunnel():
