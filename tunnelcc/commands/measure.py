@@ -17,7 +17,7 @@ from tunnelcc.metrics import mean_and_half_width
 from tunnelcc.output import files
 from tunnelcc.output.tables import Table, console
 from tunnelcc.plots import check_file, plot_beside
-from tunnelcc.report.results import Cell
+from tunnelcc.report.cell import Cell
 from tunnelcc.simulation.result import Result
 
 

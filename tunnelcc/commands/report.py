@@ -45,19 +45,22 @@ def report(
         raise ConfigError(Problem("report", twice, expected))
     make_directory("--output", output)
     commands = [shlex.join(["tunnelcc", *sys.argv[1:]])]
-    made = {}
+    found = {}
     for name, path in zip(names, paths, strict=True):
         is_scenario = path.suffix == ".toml"
         with interruptible():
             results = _run(path, seeds, jobs, store) if is_scenario else open_results(path)
-        made[name] = reports.make(results, question if len(paths) == 1 else "", columns)
+        found[name] = results
         if not is_scenario:
             scenario = output / ("scenario.toml" if len(paths) == 1 else f"{name}.toml")
             scenario.write_text(results.attrs["scenario"])
             repeat = f"tunnelcc sweep {shlex.quote(str(scenario))} --name {shlex.quote(name)}"
             commands.insert(-1, repeat)
-    one = made[names[0]] if len(made) == 1 else reports.together(made, question)
-    for file in reports.write(one, output, doctor.version(), commands):
+    if len(found) == 1:
+        made = reports.make(found[names[0]], question, columns)
+    else:
+        made = reports.together(found, question, columns)
+    for file in reports.write(made, output, doctor.version(), commands):
         click.echo(file)
 
 

@@ -21,10 +21,11 @@ from tunnelcc.metrics.confidence import mean_and_half_width
 from tunnelcc.output.files import csv_text
 from tunnelcc.plots import differences, save
 from tunnelcc.plots.standard import standard
-from tunnelcc.report import html
+from tunnelcc.report import compared, html
+from tunnelcc.report.cell import Cell, label
 from tunnelcc.schema.toml import parse_toml
 from tunnelcc.sweeps.columns import write as write_columns
-from tunnelcc.sweeps.table import of_runs, shown_in, text
+from tunnelcc.sweeps.table import of_runs, shown_in
 
 if TYPE_CHECKING:
     import xarray
@@ -40,28 +41,6 @@ _LATEX = {
 
 
 @dataclass(frozen=True)
-class Cell:
-    """A mean over seeds and half the width of its 95 % interval; NaN: unknown."""
-
-    mean: float
-    half: float
-
-    @property
-    def parts(self) -> tuple[str, str]:
-        """Both as texts. The interval has two digits, and the mean ends where it does."""
-        if not math.isfinite(self.mean):
-            return "", ""
-        if not self.half > 0:
-            return f"{self.mean:.4g}", ""
-        decimals = max(1 - math.floor(math.log10(float(f"{self.half:.1e}"))), 0)
-        return f"{self.mean:.{decimals}f}", f"{self.half:.{decimals}f}"
-
-    def __str__(self) -> str:
-        mean, half = self.parts
-        return f"{mean} ± {half}" if half else mean or "–"
-
-
-@dataclass(frozen=True)
 class Report:
     """What a report says. ``rows``: texts of the axes, then a Cell for each of ``headings``."""
 
@@ -74,6 +53,7 @@ class Report:
     figures: Sequence[tuple[str, Figure]]
     seeds: int  # the fewest of a row
     references: Sequence[tuple[str, str]]  # key, entry of BibTeX
+    compared: compared.Compared | None = None
 
 
 def make(results: xarray.Dataset, question: str = "", metrics: Sequence[str] = ()) -> Report:
@@ -92,7 +72,7 @@ def make(results: xarray.Dataset, question: str = "", metrics: Sequence[str] = (
     rows, limits = [], list[str]()
     for point in np.ndindex(*(goodput.sizes[dim] for dim in dims)):
         at = dict(zip(dims, point, strict=True))
-        labels = [_label(results, key, at) for key in axes]
+        labels = [label(results, key, at) for key in axes]
         rows.append((labels, [Cell(float(m[point]), float(h[point])) for _, m, h in columns]))
         limits += _limits(results.isel(at), ", ".join(labels) or "the flows")
     failed = int(np.isnan(goodput.values).sum())
@@ -104,12 +84,20 @@ def make(results: xarray.Dataset, question: str = "", metrics: Sequence[str] = (
     )  # fmt: skip
 
 
-def together(reports: Mapping[str, Report], question: str = "") -> Report:
-    """Return one report of several, by name: a table of all, and each one's figures and limits.
+def together(
+    results: Mapping[str, xarray.Dataset], question: str = "", metrics: Sequence[str] = ()
+) -> Report:
+    """Return one report of several results, by name: a table of all, and what each report has.
 
-    An axis or a metric that one of them lacks has an empty cell there.
+    An axis or a metric that one of them lacks has an empty cell there. What all have in common is
+    compared with the first. Raises ConfigError.
     """
+    reports = {name: make(it, metrics=metrics) for name, it in results.items()}
     every = list(reports.values())
+    joined = compared.common(results)
+    figures = [] if joined is None else _difference(joined, f"results={next(iter(results))}")
+    for name, it in reports.items():
+        figures += [(f"{name}-{title}", figure) for title, figure in it.figures]
     axes = list(dict.fromkeys(axis for it in every for axis in it.axes))
     headings = list(dict.fromkeys(heading for it in every for heading in it.headings))
     rows = []
@@ -134,16 +122,11 @@ def together(reports: Mapping[str, Report], question: str = "") -> Report:
         question or " · ".join(dict.fromkeys(it.question for it in every)),
         ["results", *axes], headings, rows, given,
         [f"{name}: {limit}" for name, it in reports.items() for limit in it.limits],
-        [(f"{name}-{title}", it) for name, made in reports.items() for title, it in made.figures],
+        figures,
         min(it.seeds for it in every),
         list(dict(reference for it in every for reference in it.references).items()),
+        None if joined is None else compared.compare(joined, (*_ALWAYS, *metrics)),
     )  # fmt: skip
-
-
-def _label(results: xarray.Dataset, key: str, at: dict[str, int]) -> str:
-    it = results.coords[key]
-    value = it.isel({dim: at[str(dim)] for dim in it.dims}).item()
-    return text(key, value, it.attrs.get("units", ""))
 
 
 def _limits(here: xarray.Dataset, name: str) -> Iterator[str]:
@@ -177,10 +160,18 @@ def _figures(results: xarray.Dataset) -> list[tuple[str, Figure]]:
             found.append((name, figure))
             if len(found) == _MOST_FIGURES:
                 break
-        found.insert(1, ("differences", differences(results, "goodput")))
-    except ConfigError:  # nothing to draw, or nothing to compare
+    except ConfigError:  # nothing to draw
         pass
+    found[1:1] = _difference(results)
     return found
+
+
+def _difference(results: xarray.Dataset, to: str | None = None) -> list[tuple[str, Figure]]:
+    """Return the figure of differences, or none where nothing can be compared."""
+    try:
+        return [("differences", differences(results, "goodput", to))]
+    except ConfigError:
+        return []
 
 
 def _references(results: xarray.Dataset) -> list[tuple[str, str]]:
@@ -227,17 +218,22 @@ def latex(words: str) -> str:
 
 def as_latex(report: Report) -> str:
     """Return the table for LaTeX, with the package booktabs."""
-    names = [*report.axes, *report.headings]
+    about = f"{report.seeds} seeds: mean, and half the width of its 95 % confidence interval"
+    rows = [[*labels, *map(str, cells)] for labels, cells in report.rows]
+    return _tabular(about, [*report.axes, *report.headings], len(report.axes), rows)
+
+
+def _tabular(
+    about: str, headings: Sequence[str], labels: int, rows: Sequence[Sequence[str]]
+) -> str:
+    """Return a table of texts for LaTeX; the first ``labels`` columns have no numbers."""
     lines = [
-        rf"% {report.seeds} seeds: mean, and half the width of its 95 % confidence interval",
-        r"\begin{tabular}{" + "l" * len(report.axes) + "r" * len(report.headings) + "}",
+        f"% {about}",
+        r"\begin{tabular}{" + "l" * labels + "r" * (len(headings) - labels) + "}",
         r"\toprule",
-        " & ".join(map(latex, names)) + r" \\",
+        " & ".join(map(latex, headings)) + r" \\",
         r"\midrule",
-        *(
-            " & ".join([*map(latex, labels), *(latex(str(it)) for it in cells)]) + r" \\"
-            for labels, cells in report.rows
-        ),
+        *(" & ".join(map(latex, row)) + r" \\" for row in rows),
         r"\bottomrule",
         r"\end{tabular}",
     ]
@@ -274,6 +270,9 @@ def write(report: Report, directory: Path, versions: str, commands: Sequence[str
             versions=versions, commands=commands,
         ),
     }  # fmt: skip
+    if (both := report.compared) is not None:
+        about = "mean ± half the width of its 95 % interval; differences hold together by metric"
+        texts["compared.tex"] = _tabular(about, both.headings, both.labels, both.rows)
     files = []
     for name, content in texts.items():
         html.write(directory / name, content)

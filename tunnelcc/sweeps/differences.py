@@ -99,7 +99,7 @@ def print_differences(
         correlation = "–" if np.isnan(it.correlation) else f"{it.correlation:.2f}"
         rows.append([
             *(values[at[dim]] for dim, values, _ in axes.values()),
-            _text(it, unit), _WORDS[it.verdict], correlation, str(it.pairs),
+            difference_text(it, unit), _WORDS[it.verdict], correlation, str(it.pairs),
         ])  # fmt: skip
     if not rows:
         return
@@ -144,8 +144,8 @@ def _names(points: Sequence[Point], axes: Axes, dims: Sequence[str]) -> str:
     return ", ".join(names) + more
 
 
-def _text(it: Difference, unit: str) -> str:
-    """Return a difference and its interval as text."""
+def difference_text(it: Difference, unit: str = "") -> str:
+    """Return a difference and its interval as text. ``unit``: of a difference that is no ratio."""
     if it.is_ratio:
         digits = _digits(100 * it.half_width)
         mean, low, high = (f"{_signed(100 * v, digits)}" for v in (it.mean, it.low, it.high))

@@ -7,8 +7,9 @@ import csv
 
 import pytest
 
+import tunnelcc as tc
 from tunnelcc.report import results as reports
-from tunnelcc.report.results import Cell
+from tunnelcc.report.cell import Cell
 
 NAN = float("nan")
 
@@ -83,6 +84,21 @@ def test_a_report_of_a_scenario_and_of_its_results(run, tmp_path, monkeypatch):
     assert "path.loss (it)" in page
     assert "path.rate (" not in page  # of both
     assert "tunnelcc sweep both/it.toml --name it" in page
+    assert "What all have in common" not in page
+    (tmp_path / "slower.toml").write_text(
+        (tmp_path / "it.toml").read_text().replace("4Mbps", "2Mbps").replace('"none", ', "")
+    )
+    code, out, err = run("report", "runs/it", "slower.toml", "--seeds", "2", "-o", "both")
+    assert code == 0, err
+    assert "What all have in common" in (tmp_path / "both" / "report.html").read_text()
+    lines = (tmp_path / "both" / "compared.tex").read_text().splitlines()
+    (goodput,) = (line.split(" & ") for line in lines if "goodput" in line)
+    ours = tc.open("runs/it").goodput.sel({"tunnel.name": "wireguard"})[:2].mean().item()
+    theirs = tc.open("runs/slower").goodput.mean().item()
+    assert goodput[0] == "wireguard"
+    told = float(goodput[4].split()[0].replace("$-$", "-"))
+    assert told == pytest.approx(100 * (theirs / ours - 1), abs=0.2)
+    assert (tmp_path / "both" / "differences.pdf").stat().st_size > 1000
     code, _, err = run("report", "runs/it", "it.toml")
     assert (code, "names that differ" in err) == (2, True)
     code, out, err = run("report", "nothing.toml")
