@@ -2,7 +2,7 @@
 """Measure downloads over Wi-Fi and LTE of ns-3, and draw them.
 
 ``.venv/bin/python results/wireless/draw.py`` runs ``build/release/scratch/wireless``, which
-``make models`` builds, for each condition. It writes ``runs.csv`` and the figure beside this file.
+``make programs`` builds, for each condition. It writes ``runs.csv`` and the figure beside this file.
 With ``--redraw``, it draws the runs that the table has.
 """
 
@@ -99,11 +99,11 @@ def draw() -> Figure:
     """Draw goodput and delay over the number of stations."""
     with TABLE.open() as file:
         rows = list(csv.DictReader(file))
-    figure = Figure(figsize=(7.6, 4.6))
+    figure = Figure(figsize=(7.1, 4.9))
     panels = figure.subplots(2, 4, sharex=True)
     quantities = (
-        ("goodput_mbps", "goodput of all\nstations (Mbit/s)"),
-        ("delay_ms", "mean delay to a\nstation (ms)"),
+        ("goodput_mbps", "goodput (Mbit/s)"),
+        ("delay_ms", "delay (ms)"),
     )
     columns = list(itertools.product(NETWORKS, ALGORITHMS))
     for (line, (quantity, label)), (column, (network, cc)) in itertools.product(
@@ -113,6 +113,8 @@ def draw() -> Figure:
         if column % 2:
             axes.sharey(panels[line][column - 1])
             axes.tick_params(labelleft=False)
+        else:
+            axes.set_ylabel(label)
         for way in WAYS:
             mine = [
                 it
@@ -130,12 +132,10 @@ def draw() -> Figure:
             axes.set_title(f"{NETWORKS[network][0]}:\n{cc.upper()}", fontsize=9)
         else:
             axes.set_xlabel("stations")
-        if column == 0:
-            axes.set_ylabel(label)
     for axes in panels.flat:
         axes.autoscale(axis="y")
         axes.set_ylim(bottom=0)
-    figure.legend(*panels[0][0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
+    figure.legend(*panels[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
     return figure
 
 
