@@ -2,8 +2,8 @@
 """Measure downloads over Wi-Fi and LTE of ns-3, and draw them.
 
 ``.venv/bin/python results/wireless/draw.py`` runs ``build/release/scratch/wireless``, which
-``make programs`` builds, for each condition. It writes ``runs.csv`` and the figure beside this file.
-With ``--redraw``, it draws the runs that the table has.
+``make programs`` builds, for each condition. It writes ``runs.csv`` and the figure beside this
+file. With ``--redraw``, it draws the runs that the table has.
 """
 
 from __future__ import annotations
