@@ -77,6 +77,7 @@ KcpEndpoint::Write(int64_t now, uint64_t bytes)
     if (!m_sender.HasRoom())
     {
         m_isBlocked = true;
+        NoteLimit(now);
         return 0;
     }
     m_sender.Write(bytes);
@@ -265,7 +266,9 @@ KcpEndpoint::Flush(int64_t now)
 void
 KcpEndpoint::NoteLimit(int64_t now)
 {
-    m_limits.Set(now, m_sender.IsWindowFull() ? m_sender.LeastWindow() : m_idle);
+    // A writer that blocks waits for a window, too: it counts what waits for the next flush.
+    const bool isFull = m_isBlocked || m_sender.IsWindowFull();
+    m_limits.Set(now, isFull ? m_sender.LeastWindow() : m_idle);
 }
 
 void

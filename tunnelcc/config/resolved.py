@@ -193,7 +193,10 @@ class ResolvedNetwork:
 
     def tunnel_key(self, flow: Connection) -> str:
         """Return the key of a flow's tunnel, for messages."""
-        return "tunnel" if flow.flow.tunnel is None else f"{flow.key}.tunnel"
+        name = flow.flow.tunnel
+        if name in self.experiment.tunnels:
+            return f"tunnels.{name}"
+        return "tunnel" if name is None else f"{flow.key}.tunnel"
 
     @cached_property
     def segments(self) -> dict[Step, tuple[int, int]]:

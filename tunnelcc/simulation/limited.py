@@ -14,10 +14,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from tunnelcc.config import Hosts
+from tunnelcc.config.connection import UNSCALED_WINDOW
 from tunnelcc.config.topology import Step
+from tunnelcc.hosts.kernels import kernels
 from tunnelcc.metrics import limits
-from tunnelcc.metrics.samples import median
+from tunnelcc.metrics.samples import mean, median
 from tunnelcc.schema.units import format_rate, format_size
 
 if TYPE_CHECKING:
@@ -28,9 +29,12 @@ if TYPE_CHECKING:
 # Above this utilisation, on average or for most of the time, the link is what limits.
 _FULL = 0.95
 
-# A program with one thread that is busy for this part of the time, and more than the link, is what
-# limits: after a loss, a congestion window leaves it idle until it has grown again.
+# A program that is busy for this part of the time that its threads have, and more than the link, is
+# what limits: after a loss, a congestion window leaves it idle until it has grown again.
 _BUSY = 0.7
+
+# A program that is busy for less than this did not limit: between bursts, it waited for more.
+_SATURATED = 0.9
 
 # Above this share of packets that the queue drops, repairing them is what fills KCP's window.
 _MANY = 0.05
@@ -43,15 +47,23 @@ _WINDOWS = ("send_buffer", "stream_window", "connection_window", "send_window", 
 # Limits that the network sets through congestion control.
 _OF_NETWORK = ("congestion_window", "pacing")
 
+# Limits behind which a busy program may be: it does not read, so that windows close, or it sends
+# late, so that nothing else is left to wait for.
+_OF_PROGRAMS = (*_WINDOWS, *_OF_NETWORK, "handshake")
+
+# A flow has the rate that its application wants, but for the packets under way.
+_ALL = 0.98
+
 
 @dataclass(frozen=True)
 class Limited:
     """What limited a flow.
 
-    ``limit``: a name of ``metrics.limits.LIMITS``, or ``link``, ``policer``, ``device_queue``,
-    ``socket_queue``, ``random_loss``; "": the flow was never active. ``what``: the thing, in words.
-    ``value``: its value with a unit; "": it has none. ``key``: the key that changes it; "": there
-    is none. ``share``: part of the flow's time for which the limit held. ``leg``: the connection.
+    ``limit``: a name of ``metrics.limits.LIMITS``, or ``link``, ``queue``, ``policer``,
+    ``device_queue``, ``socket_queue``, ``random_loss``; "": the flow was never active. ``what``:
+    the thing, in words. ``value``: its value with a unit; "": it has none. ``key``: the key that
+    changes it; "": there is none. ``share``: part of the flow's time for which the limit held.
+    ``leg``: the connection.
     """
 
     limit: str
@@ -109,23 +121,36 @@ class _Flow:
 
     @property
     def sender(self) -> str:
-        """The end that sends the data."""
-        return self.placed.sender
+        """The end of the tunnel at which the data enter."""
+        return self.connection.in_tunnel.sender
 
     @property
     def receiver(self) -> str:
-        """The end that receives them."""
-        return "server" if self.is_up else "client"
+        """The end at which they leave it."""
+        return "server" if self.sender == "client" else "client"
 
     def limited(self) -> Limited:
         """Return what limited the flow."""
         found = self._follow()
+        if found.limit in ("", "application"):
+            return found
+        if self._has_all():
+            return Limited("application", *self._application(""), found.share, "app")
         # A window that a flow fills although it has the whole link to itself is no limit.
-        if found.limit in _WINDOWS and self._has_full_link():
+        if found.limit in (*_WINDOWS, "cpu") and self._has_full_link():
             rate, key = self._direction.rate, self._link_key("rate")
             value = format_rate(rate) if rate is not None else ""
             return Limited("link", "the link", value, key, found.share, found.leg)
+        if found.limit in _OF_PROGRAMS and (busy := self._busy_host(_FULL)) is not None:
+            return Limited("cpu", *busy, min(self._most_busy()[0], 1.0), found.leg)
         return found
+
+    def _has_all(self) -> bool:
+        """Whether the flow has the rate that its application wants."""
+        rate, after = self.placed.flow.rate, self.run["time"] > self.run.experiment.warmup
+        if rate is None:
+            return False
+        return bool(mean(self.run["flow_goodput_series"][self.index][after]) >= _ALL * rate)
 
     def _has_full_link(self) -> bool:
         flows = self.run.flows
@@ -150,16 +175,19 @@ class _Flow:
         name = max(shares, key=lambda it: shares[it])
         if not shares[name]:
             return NOTHING
-        if name == "application" and place > 0:
-            before = self._shares(place - 1)
-            own = max(before, key=lambda it: before[it])
-            if own in ("receive_window", "send_buffer") and self._kind == "relay":
-                # The application had data: the relay took them when it could, so what is left of
-                # the carrier's time tells.
-                rest = {it: share for it, share in shares.items() if it != "application"}
-                name = max(rest, key=lambda it: rest[it])
-                return self._named(name, place, rest[name])
-            return self._named(own, place - 1, before[own])
+        if name == "application":
+            for before in range(place - 1, -1, -1):
+                earlier = self._shares(before)
+                own = max(earlier, key=lambda it: earlier[it])
+                if own in ("receive_window", "send_buffer") and self._kind == "relay":
+                    # The application had data: the relay took them when it could, so what is left
+                    # of the next connection's time tells.
+                    later = self._shares(before + 1)
+                    rest = {it: share for it, share in later.items() if it != "application"}
+                    name = max(rest, key=lambda it: rest[it])
+                    return self._named(name, before + 1, rest[name])
+                if own != "application" or before == 0:
+                    return self._named(own, before, earlier[own])
         if name == "receive_window":
             for behind in range(place + 1, len(self.legs)):
                 later = self._shares(behind)
@@ -172,6 +200,17 @@ class _Flow:
 
     def _shares(self, place: int) -> dict[str, float]:
         """Return the share of each limit in the time of a connection, or of the flow's stream."""
+        return self._without_idle_cpu(self._measured_shares(place))
+
+    def _without_idle_cpu(self, shares: dict[str, float]) -> dict[str, float]:
+        """Count the time of a program that is not always busy as that of what it waited for."""
+        waits = {it: share for it, share in shares.items() if it != "cpu" and share > 0}
+        if not shares["cpu"] or not waits or self._most_busy()[0] >= _SATURATED:
+            return shares
+        longest = max(waits, key=lambda it: waits[it])
+        return {**shares, "cpu": 0.0, longest: shares[longest] + shares["cpu"]}
+
+    def _measured_shares(self, place: int) -> dict[str, float]:
         leg = self.legs[place]
         own = limits.shares(self._times(leg))
         if place not in self.channels:
@@ -213,12 +252,15 @@ class _Flow:
             "receive_window": self._receive_window,
         }
         if name.endswith("_window") and self._overflows(leg):
-            buffer = self._direction.buffer
-            return Limited(
-                "queue",
-                "the bottleneck's queue, which drops much of what KCP's windows let go",
-                str(buffer), self._link_key("buffer"), share, leg,
-            )  # fmt: skip
+            if (policer := self._policer()) is not None:
+                return Limited("policer", *policer, share, leg)
+            # A larger queue helps only where the link is idle between bursts.
+            way, whose = self._direction, "which drops much of what KCP's windows let go"
+            if way.rate is not None and self._link().utilisation >= _BUSY:
+                value, key = format_rate(way.rate), self._link_key("rate")
+                return Limited("link", f"the link, {whose}", value, key, share, leg)
+            what, key = f"the bottleneck's queue, {whose}", self._link_key("buffer")
+            return Limited("queue", what, str(way.buffer), key, share, leg)
         if name in name_it:
             return Limited(name, *name_it[name](leg), share, leg)
         return Limited(name, f"the {limits.LIMITS[name]}", "", "", share, leg)
@@ -242,19 +284,36 @@ class _Flow:
         """A number of the tunnel's entry that no key of an experiment changes."""
         return f"{name} in the tunnel's file" if self.entry else f"{name}, which no key changes"
 
-    def _host(self, side: str) -> Hosts:
-        return self.connection.host(side)
+    def _end(self, leg: str, is_sender: bool) -> str:
+        """The host at one end of a connection, in the direction of the data."""
+        ends = [self.placed.client, self.placed.server]
+        if self.tunnel is not None and (leg.startswith("carrier") or self._kind == "relay"):
+            relays = self._relays()
+            if leg.startswith("carrier"):
+                hop = int(leg.removeprefix("carrier") or 1)
+                ends = relays[hop - 1 : hop + 1]
+            else:
+                ends = [ends[0], relays[0]] if leg == "app" else [relays[-1], ends[1]]
+        return ends[is_sender != self.is_up]
 
-    def _host_key(self, side: str, name: str) -> str:
-        """The key of a number of a host: of both, or of this one if it has one of its own."""
-        experiment, host = self.run.experiment, getattr(self.placed, side)
+    def _relays(self) -> list[str]:
+        """The hosts that run the tunnel, in order from the flow's client."""
+        if TYPE_CHECKING:
+            assert self.placed.tunnel is not None
+        hosts = self.network.tunnels[self.placed.tunnel].hosts
+        return hosts[::-1] if self.connection.is_turned else hosts
+
+    def _host_key(self, host: str, name: str) -> str:
+        """The key of a number of a host: of all, or of this one if it has one of its own."""
+        experiment = self.run.experiment
+        own: Any
         if experiment.network is not None:
-            own = experiment.network.hosts.get(host)
-            prefix = f"network.hosts.{host}" if own and getattr(own, name, None) else "hosts"
-            return f"{prefix}.{name}"
-        own = getattr(self.connection.hosts, side, None)
+            own, prefix = experiment.network.hosts.get(host), f"network.hosts.{host}"
+        else:  # a relay of a chain is like the server
+            side = "client" if host == "client" else "server"
+            own, prefix = getattr(experiment.hosts, side), f"hosts.{side}"
         given = own is not None and getattr(own, name, None) is not None
-        return f"hosts.{side}.{name}" if given else f"hosts.{name}"
+        return f"{prefix}.{name}" if given else f"hosts.{name}"
 
     def _program(self, leg: str) -> str:
         is_relay = leg != "app" and self.tunnel is not None
@@ -262,11 +321,11 @@ class _Flow:
 
     def _cpu(self, leg: str) -> tuple[str, str, str]:
         # The last loopback is fed at the receiver's end of the tunnel, the others at the sender's.
-        far = "target" if self.is_up else "app"
-        side = self.receiver if leg == far and self.entry is not None else self.sender
-        host = getattr(self.placed, side)
-        speed = f"speed {self._host(side).speed:g}"
-        return f"the CPU of {host}, {self._program(leg)}", speed, self._host_key(side, "speed")
+        return self._cpu_of(self._end(leg, is_sender=True), self._program(leg))
+
+    def _cpu_of(self, host: str, program: str) -> tuple[str, str, str]:
+        speed = f"speed {self.network.hosts[host].speed:g}"
+        return f"the CPU of {host}, {program}", speed, self._host_key(host, "speed")
 
     def _send_buffer(self, leg: str) -> tuple[str, str, str]:
         quic = getattr(self.entry, "quic", None)
@@ -274,21 +333,27 @@ class _Flow:
             size = format_size(quic.writes.send_buffer)
             return "QUIC's send buffer", size, self._file_key("quic.writes.send_buffer")
         if (asked := self._asked(leg, is_sender=True)) is not None:
-            return f"{self._asker(leg)}'s send buffer", *asked
-        host = getattr(self.placed, self.sender)
-        wmem = self._host(self.sender).tcp_wmem
-        key = self._host_key(self.sender, "tcp_wmem")
+            return self._of_asker(leg, "send buffer", *asked)
+        host = self._end(leg, is_sender=True)
+        wmem, key = self.network.hosts[host].tcp_wmem, self._host_key(host, "tcp_wmem")
         return f"the send buffer of {host}", format_size(wmem), key
 
-    def _asker(self, leg: str) -> str:
-        return self.tunnel.name if self.tunnel and leg.startswith("carrier") else "the application"
+    def _of_asker(self, leg: str, what: str, size: int, key: str) -> tuple[str, str, str]:
+        """Name the buffer of ``size`` bytes that somebody asked for with ``key``."""
+        is_carrier = self.tunnel is not None and leg.startswith("carrier")
+        whose = f"{self.tunnel.name if is_carrier and self.tunnel else 'the application'}'s {what}"
+        kernel = kernels()[self.network.hosts[self._end(leg, what == "send buffer")].kernel]
+        if size > kernel.rmem_max:
+            most = f"of which kernel {kernel.version} gives no more"
+            return f"{whose}, {most}", format_size(kernel.rmem_max), "hosts.kernel"
+        return whose, format_size(size), key
 
-    def _asked(self, leg: str, is_sender: bool) -> tuple[str, str] | None:
-        """Value and key of the buffer that somebody asked for at one end of a connection."""
+    def _asked(self, leg: str, is_sender: bool) -> tuple[int, str] | None:
+        """Size and key of the buffer that somebody asked for at one end of a connection."""
         if leg.startswith("carrier"):
             name = "send_buffer" if is_sender else "receive_buffer"
             size = getattr(self.tunnel, name, None)
-            return None if size is None else (format_size(size), self._tunnel_key(name))
+            return None if size is None else (size, self._tunnel_key(name))
         window = self.placed.flow.window
         if window is None:
             return None
@@ -296,12 +361,12 @@ class _Flow:
         own = leg == ("app" if is_sender == self.is_up else "target")
         if self._kind == "relay" and not own:
             return None
-        return format_size(window), self._flow_key("window")
+        return window, self._flow_key("window")
 
     def _windows(self) -> Any:
         """Flow control of a shared carrier in the direction of the data."""
         mux = getattr(self.entry, "mux", None)
-        return mux and (mux.to_server if self.is_up else mux.to_client)
+        return mux and (mux.to_server if self.sender == "client" else mux.to_client)
 
     def _stream_window(self, leg: str) -> tuple[str, str, str]:
         windows = self._windows()
@@ -350,7 +415,8 @@ class _Flow:
     def _overflows(self, leg: str) -> bool:
         """Whether KCP's windows are more than path and buffer hold."""
         link, is_kcp = self._link(), getattr(self.entry, "kcp", None) is not None
-        return is_kcp and leg.startswith("carrier") and link.queue_drops > _MANY * link.packets
+        drops = link.queue_drops + (link.policer_drops or 0)
+        return is_kcp and leg.startswith("carrier") and drops > _MANY * link.packets
 
     def _send_window(self, leg: str) -> tuple[str, str, str]:
         return "KCP's send window", *self._kcp_window(self.sender, "send")
@@ -363,10 +429,14 @@ class _Flow:
             size = f"{rudp.packets.window} packets"
             return "RUDP's window", size, self._file_key("rudp.packets.window")
         if (asked := self._asked(leg, is_sender=False)) is not None:
-            return f"{self._asker(leg)}'s receive window", *asked
-        host = getattr(self.placed, self.receiver)
-        rmem = format_size(self._host(self.receiver).receive_buffer)
-        return f"the receive window of {host}", rmem, self._host_key(self.receiver, "tcp_rmem")
+            return self._of_asker(leg, "receive window", *asked)
+        host = self._end(leg, is_sender=False)
+        keys = self.network.hosts[host]
+        if not self.connection.tcp.window_scaling and keys.receive_window > UNSCALED_WINDOW:
+            what = f"the receive window of {host}, which is not scaled"
+            return what, format_size(UNSCALED_WINDOW), "tcp.window_scaling"
+        rmem = format_size(keys.receive_buffer)
+        return f"the receive window of {host}", rmem, self._host_key(host, "tcp_rmem")
 
     # The network ---------------------------------------------------------------------------------
 
@@ -380,12 +450,12 @@ class _Flow:
         rate = self._set_rate(leg)
         if name == "pacing" and rate is not None:
             return told("pacing", "the rate that is set", *rate)
-        if way.policer is not None and (link.policer_drops or 0) > link.queue_drops:
-            rate_text = format_rate(way.policer.rate)
-            return told("policer", "the policer", rate_text, self._link_key("policer.rate"))
+        if (policer := self._policer()) is not None:
+            return told("policer", *policer)
         if way.rate is not None and self._is_full():
             return told("link", "the link", format_rate(way.rate), self._link_key("rate"))
-        if (busy := self._busy_host()) is not None:
+        packets = self._kind in ("datagram", "stream")
+        if packets and (busy := self._busy_host(max(_BUSY, link.utilisation))) is not None:
             return told("cpu", *busy)
         if (drops := self._tunnel_drops()) is not None:
             return told(*drops)
@@ -394,6 +464,12 @@ class _Flow:
                 "random_loss", f"the {limits.LIMITS[name]}, which random loss keeps small", "",
                 self._link_key("loss"),
             )  # fmt: skip
+        # Those of the warm-up count, too: a window may need longer than that to grow again.
+        if link.queue_drops_series[-1:].sum() > 0:
+            what = f"the {limits.LIMITS[name]}, which the bottleneck's queue keeps small"
+            if way.queue.name == "drop-tail":
+                return told("queue", what, str(way.buffer), self._link_key("buffer"))
+            return told("queue", what, way.queue.name, self._link_key("queue"))
         where = "inside the tunnel " if leg.name == "app" and self.entry is not None else ""
         # Of a chain, which may have a congestion control on each hop, it tells which one is slow.
         hops = [it.name for it in self.legs if it.name.startswith("carrier")]
@@ -429,21 +505,34 @@ class _Flow:
             return format_rate(8 * parameters["rate"]), self._flow_key("cc.rate")
         return None
 
-    def _busy_host(self) -> tuple[str, str, str] | None:
-        """The host whose program has no CPU time left for packets, if there is one."""
-        if self._kind not in ("datagram", "stream"):
+    def _policer(self) -> tuple[str, str, str] | None:
+        """The policer, if it drops more than the queue."""
+        policer, link = self._direction.policer, self._link()
+        if policer is None or (link.policer_drops or 0) <= link.queue_drops:
             return None
+        return "the policer", format_rate(policer.rate), self._link_key("policer.rate")
+
+    def _busy_host(self, least: float) -> tuple[str, str, str] | None:
+        """The host whose program is busy for the part ``least`` of the time, if there is one."""
+        share, host = self._most_busy()
+        return self._cpu_of(host, self._program("carrier")) if share >= least else None
+
+    def _most_busy(self) -> tuple[float, str]:
+        """The host that runs the tunnel, or the flow, and is most busy.
+
+        Its share is of the time that its threads have, as far as there are cores for them.
+        """
         names, found = self.run.host_names, self.run.hosts
-        hosts = {side: getattr(self.placed, side) for side in (self.sender, self.receiver)}
-        seconds = {
-            side: found[names.index(host)].cpu_time for side, host in hosts.items() if host in names
-        }
-        side = max(seconds, key=lambda it: seconds[it], default="")
-        busy = seconds.get(side, 0.0) / self.run.measured_time
-        if busy < max(_BUSY, self._link().utilisation):
-            return None
-        speed, key = f"speed {self._host(side).speed:g}", self._host_key(side, "speed")
-        return f"the CPU of {hosts[side]}, {self._program('carrier')}", speed, key
+        hosts = [self.placed.client, self.placed.server] if self.tunnel is None else self._relays()
+        flows = sum(it.tunnel == self.placed.tunnel for it in self.network.flows)
+        threads = flows if self._kind == "relay" else 1
+        shares = [
+            (found[names.index(host)].cpu_time / (self.run.measured_time * cores), host)
+            for host in hosts
+            for cores in [min(threads, self.network.hosts[host].cores)]
+            if host in names
+        ]
+        return max(shares, default=(0.0, ""))
 
     def _tunnel_drops(self) -> tuple[str, str, str, str] | None:
         """The queue of the tunnel's device or socket, if most losses are its drops."""
@@ -452,9 +541,8 @@ class _Flow:
         counts = self.run.tunnels[self.placed.tunnel]
         if counts is None:
             return None
-        first = self.network.tunnels[self.placed.tunnel].first
+        first = self.network.tunnels[self.placed.tunnel].connection
         way = counts.forward if first.sender == self.sender else counts.reverse
-        # Those of the warm-up count, too: a window may need longer than that to grow again.
         link, drops = self._link(), way.device_drops_series[-1:].sum()
         others = link.queue_drops_series[-1:].sum() + link.random_losses
         if way.socket_drops > max(drops, others):

@@ -20,6 +20,9 @@ from tunnelcc.sweeps.table import limiting_defaults, print_results
 
 FAST = {"rate": "100Mbps", "rtt": "100ms"}
 
+#: When slow programs have opened their connections.
+LATER = {"warmup": "3s", "duration": "6s"}
+
 #: Case → (keys, what limits, the key that changes it, a value that no longer limits).
 CASES = {
     # Windows of streams that share a carrier.
@@ -141,12 +144,85 @@ CASES = {
         {"flows": {"cc": "cubic", "rate": "5Mbps"}},
         "the application (5Mbps)", "flows.0.rate", "10Mbps",
     ),
+    "a window without scaling": (
+        {"tcp": {"window_scaling": False}},
+        "the receive window of server, which is not scaled (65535B)", "tcp.window_scaling", True,
+    ),
+    "a small queue": (
+        {"path": {**FAST, "buffer": "4p"}},
+        "the congestion window, which the bottleneck's queue keeps small (4p)",
+        "path.buffer", "1bdp",
+    ),
+    "a link that KCP's windows overflow": (
+        {"path": {**FAST, "rate": "20Mbps"}, "tunnel": "gost-kcp"},
+        "the link, which drops much of what KCP's windows let go (20Mbps)", "path.rate", "40Mbps",
+    ),
+    "a policer that KCP's windows overflow": (
+        {"path": {**FAST, "policer": {"rate": "10Mbps", "burst": "100kB"}}, "tunnel": "kcptun",
+         "warmup": "1s", "duration": "5s"},
+        "the policer (10Mbps)", "path.policer.rate", "40Mbps",
+    ),
+    # A busy program does not read, so that a window closes, or it sends late.
+    **{
+        f"the CPU behind {what}": (
+            {"tunnel": name, "hosts": {"server": {"speed": 0.02}}, **LATER},
+            f"the CPU of server, {name} (speed 0.02)", "hosts.server.speed", 0.08,
+        )
+        for name, what in (
+            ("vtun", "a receive window"), ("gost-relay-mws", "a session's receive window"),
+            ("hysteria2", "a stream's window"), ("gost-kcp", "KCP's window"),
+        )
+    },
+    "the CPU that QUIC waits for": (
+        {"tunnel": "gost-quic", "hosts": {"client": {"speed": 0.02}}, **LATER},
+        "the CPU of client, gost-quic (speed 0.02)", "hosts.client.speed", 0.08,
+    ),
     "a relay's CPU": (
         {"path": {"rate": "1Gbps", "rtt": "2ms"}, "tunnel": "gost-relay-wss",
          "hosts": {"speed": 0.05}, "duration": "2s"},
         "the CPU of server, gost-relay-wss (speed 0.05)", "hosts.speed", 0.2,
     ),
 }  # fmt: skip
+
+
+def test_an_idle_cpu_is_no_limit():
+    """SSH computes while it sends a window: its time is part of the window's round trip."""
+    flow = _run({"tunnel": "ssh-forward", "hosts": {"speed": 0.03}, "duration": "8s"})
+    assert flow["limited_by"]["key"] == "tunnel.stream_window"
+    flow = _run({"tunnel": "kcptun-2017", "warmup": "4s", "duration": "8s"})
+    assert flow["limited_by"]["key"] == "tunnel.kcp.client_send_window"
+
+
+def test_the_key_of_a_tunnel_with_a_name_of_its_own():
+    fast = {"name": "openvpn-tcp", "send_buffer": "64KiB"}
+    flow = _run({"tunnels": {"fast": fast}, "flows": [{"tunnel": "fast"}]})
+    assert flow["limited_by"]["key"] == "tunnels.fast.send_buffer"
+
+
+def test_what_the_kernel_does_not_give():
+    path = {"rate": "1Gbps", "rtt": "200ms"}
+    flow = _run(
+        {"path": path, "hosts": {"kernel": "5.10"}, "flows": [{"window": "64MiB"}]}
+    )["limited_by"]  # fmt: skip
+    assert (flow["value"], flow["key"]) == ("208KiB", "hosts.kernel")
+
+
+def test_the_hosts_of_gateways():
+    """A relay's carrier has the buffers and the CPU of its gateways, whoever dials."""
+    links = {
+        "near": {"between": ["client", "near-gate"], "rate": "1Gbps", "rtt": "2ms"},
+        "path": {"between": ["near-gate", "far-gate"], "rate": "100Mbps", "rtt": "100ms"},
+        "far": {"between": ["far-gate", "server"], "rate": "1Gbps", "rtt": "2ms"},
+    }
+    for direction, gate in (("up", "near-gate"), ("down", "far-gate")):
+        network = {"links": links, "hosts": {gate: {"tcp_wmem": "128KiB"}}}
+        flow = _run({
+            "path": {}, "network": network, "direction": direction,
+            "tunnel": {"name": "gost-relay-ws", "between": ["near-gate", "far-gate"]},
+            "flows": [{"from": "client", "to": "server"}],
+        })["limited_by"]  # fmt: skip
+        assert flow["what"] == f"the send buffer of {gate}"
+        assert flow["key"] == f"network.hosts.{gate}.tcp_wmem"
 
 
 def _run(keys, changes=None):
