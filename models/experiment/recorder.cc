@@ -45,6 +45,13 @@ EndIn(const ExperimentSpec& spec, const FlowSpec& flow, End sender, uint32_t tun
     return isUnder ? std::optional(near) : std::nullopt;
 }
 
+/// The end of a connection at which a flow's data enter it.
+End
+SenderIn(const FlowSpec& flow, const Leg& leg)
+{
+    return leg.role == LegRole::CARRIER ? flow.access.Near(flow.sender) : flow.sender;
+}
+
 template <class Result>
 void
 FinishDatagrams(const World::Datagrams& datagrams, Result& result)
@@ -133,7 +140,7 @@ Recorder::AddLegs()
     {
         for (const Leg* leg : flows[index]->legs)
         {
-            used.emplace(leg, m_spec.flows[index].sender);
+            used.emplace(leg, SenderIn(m_spec.flows[index], *leg));
         }
     }
     m_result.legs.reserve(used.size()); // the probes keep references
@@ -153,7 +160,8 @@ Recorder::AddLegs()
     {
         for (const Leg* leg : flows[index]->legs)
         {
-            m_result.flows[index].legs.push_back(numbers.at({leg, m_spec.flows[index].sender}));
+            const End sender = SenderIn(m_spec.flows[index], *leg);
+            m_result.flows[index].legs.push_back(numbers.at({leg, sender}));
         }
     }
 }

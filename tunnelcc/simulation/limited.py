@@ -387,7 +387,12 @@ class _Flow:
         if quic is None and of_mux is not None and self.tunnel is not None:
             protocol = self.entry.mux.protocol.partition(" ")[0]  # type: ignore[union-attr]
             size = getattr(self.tunnel, f"{of}_window") or of_mux
-            return f"{protocol}'s {of} window", format_size(size), self._tunnel_key(f"{of}_window")
+            what, window = f"{protocol}'s {of} window", self._tunnel_key(f"{of}_window")
+            of_all = self.tunnel.connection_window or self._windows().session_window
+            if of == "stream" and size == of_all:  # to raise one alone changes nothing
+                what = f"{protocol}'s windows of a stream and of the connection"
+                window += f" and {self._tunnel_key('connection_window')}"
+            return what, format_size(size), window
         if quic is None:
             from tunnelcc.catalog.quic import transport
 

@@ -207,22 +207,37 @@ def test_what_the_kernel_does_not_give():
     assert (flow["value"], flow["key"]) == ("208KiB", "hosts.kernel")
 
 
+def test_equal_windows_limit_together():
+    flow = _run({"tunnel": "gost-http2", **LATER})
+    assert flow["limited_by"]["key"] == "tunnel.stream_window and tunnel.connection_window"
+    larger = dict.fromkeys(("tunnel.stream_window", "tunnel.connection_window"), "4MiB")
+    assert _run({"tunnel": "gost-http2", **LATER}, larger)["flow_goodput"] > (
+        1.1 * flow["flow_goodput"]
+    )
+
+
+LINKS = {
+    "near": {"between": ["client", "near-gate"], "rate": "1Gbps", "rtt": "2ms"},
+    "path": {"between": ["near-gate", "far-gate"], **FAST},
+    "far": {"between": ["far-gate", "server"], "rate": "1Gbps", "rtt": "2ms"},
+}
+ACROSS = {"path": {}, "flows": [{"from": "client", "to": "server"}]}
+
+
 def test_the_hosts_of_gateways():
-    """A relay's carrier has the buffers and the CPU of its gateways, whoever dials."""
-    links = {
-        "near": {"between": ["client", "near-gate"], "rate": "1Gbps", "rtt": "2ms"},
-        "path": {"between": ["near-gate", "far-gate"], "rate": "100Mbps", "rtt": "100ms"},
-        "far": {"between": ["far-gate", "server"], "rate": "1Gbps", "rtt": "2ms"},
-    }
+    """A relay's carrier has the buffers and the CPU of its gateways."""
+    relay = {"name": "gost-relay-ws", "between": ["near-gate", "far-gate"]}
     for direction, gate in (("up", "near-gate"), ("down", "far-gate")):
-        network = {"links": links, "hosts": {gate: {"tcp_wmem": "128KiB"}}}
-        flow = _run({
-            "path": {}, "network": network, "direction": direction,
-            "tunnel": {"name": "gost-relay-ws", "between": ["near-gate", "far-gate"]},
-            "flows": [{"from": "client", "to": "server"}],
-        })["limited_by"]  # fmt: skip
-        assert flow["what"] == f"the send buffer of {gate}"
-        assert flow["key"] == f"network.hosts.{gate}.tcp_wmem"
+        network = {"links": LINKS, "hosts": {gate: {"tcp_wmem": "128KiB"}}}
+        flow = _run({**ACROSS, "network": network, "direction": direction, "tunnel": relay})
+        assert flow["limited_by"]["what"] == f"the send buffer of {gate}"
+        assert flow["limited_by"]["key"] == f"network.hosts.{gate}.tcp_wmem"
+
+
+def test_the_carrier_of_a_tunnel_that_the_far_gateway_dials():
+    tunnel = {"name": "vtun", "between": ["far-gate", "near-gate"], "send_buffer": "64KiB"}
+    flow = _run({**ACROSS, "network": {"links": LINKS}, "tunnel": tunnel})
+    assert flow["limited_by"]["key"] == "tunnel.send_buffer"
 
 
 def _run(keys, changes=None):
