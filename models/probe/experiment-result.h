@@ -200,6 +200,7 @@ struct LegResult
     uint64_t retransmits{0};
     uint64_t rtos{0};
     uint64_t tailLossProbes{0};
+    std::optional<uint64_t> congestionEvents; //!< of TCP
     std::optional<double> establishedAt;
     std::optional<double> connectFailedAt;
     std::optional<double> finishedAt;
@@ -249,6 +250,10 @@ struct LegResult
             Measure("retransmits", &T::retransmits, "1", "retransmitted segments"),
             Measure("rtos", &T::rtos, "1", "retransmission time-outs"),
             Measure("tail_loss_probes", &T::tailLossProbes, "1", "tail loss probes"),
+            Measure("congestion_events",
+                    &T::congestionEvents,
+                    "1",
+                    "reductions of TCP's window for loss or marks, those taken back included"),
             Measure("established_at",
                     &T::establishedAt,
                     "s",

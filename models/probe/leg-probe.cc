@@ -82,6 +82,7 @@ class TcpLegProbe final : public EndpointProbe<TcpEndpoint>
         m_result.retransmits = counters.retransmits - m_atStart.retransmits;
         m_result.rtos = counters.rtos - m_atStart.rtos;
         m_result.tailLossProbes = counters.tailLossProbes - m_atStart.tailLossProbes;
+        m_result.congestionEvents = counters.congestionEvents - m_atStart.congestionEvents;
         if (m_sender.GetSender().MayChangeMss())
         {
             m_result.mss = m_sender.GetSender().Mss();

@@ -73,6 +73,7 @@ void
 CongestionWindow::LowerThreshold(int64_t now)
 {
     Sync();
+    ++m_congestionEvents;
     m_state.ssthresh = m_algorithm->GetSsThresh(m_state, now);
 }
 

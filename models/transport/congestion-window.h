@@ -94,6 +94,13 @@ class CongestionWindow
     /// Let the algorithm choose the threshold of a reduction.
     void LowerThreshold(int64_t now);
 
+    /// Congestion events (RFC 9438, section 4.6) so far: calls of LowerThreshold(), also for
+    /// reductions that were taken back.
+    uint64_t CongestionEvents() const
+    {
+        return m_congestionEvents;
+    }
+
     void SetCaState(CaState state, int64_t now);
 
     /// A reduction is over, but for those after a time-out. \pre not HasCongControl()
@@ -186,7 +193,8 @@ class CongestionWindow
     const bool m_wantsLosses;     //!< CongestionControl::WantsLosses()
     const bool m_wantsDeliveries; //!< CongestionControl::WantsDeliveries()
     SenderState m_state;
-    uint64_t m_lost{0};      //!< segments marked lost so far
+    uint64_t m_lost{0}; //!< segments marked lost so far
+    uint64_t m_congestionEvents{0};
     bool m_isLimited{false}; //!< the window was used up since the last full round of data
     uint64_t m_roundEnd{0};  //!< segment whose ACK ends that round
     uint32_t m_used{0};      //!< most segments outstanding since the window was used up

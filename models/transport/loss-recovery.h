@@ -188,6 +188,12 @@ class LossRecovery : private WindowReduction
         m_mtuSearch = &search;
     }
 
+    /// As CongestionWindow::CongestionEvents().
+    uint64_t CongestionEvents() const
+    {
+        return m_window.CongestionEvents();
+    }
+
     /// Number of reductions of the window that were undone.
     uint64_t Undos() const
     {

@@ -52,6 +52,7 @@ Sender::Counters() const
             m_transmitter.Retransmits(),
             m_rtos,
             m_probes,
+            m_recovery.CongestionEvents(),
             m_recovery.Undos()};
 }
 

@@ -37,7 +37,8 @@ struct SenderCounters
     uint64_t retransmits{0}; //!< retransmitted segments, as Linux counts them
     uint64_t rtos{0};        //!< retransmission time-outs
     uint64_t tailLossProbes{0};
-    uint64_t undos{0}; //!< reductions of the window taken back
+    uint64_t congestionEvents{0}; //!< reductions of the window begun
+    uint64_t undos{0};            //!< those of them that were taken back
 };
 
 /**

@@ -523,6 +523,12 @@ _DECLARED = (
         _ratio("path_retransmits", "path_segments"),
     ),
     Metric(
+        "congestion_event_rate", "1", "congestion events per segment",
+        "flow_congestion_events of all connections across the path / data segments sent there: p "
+            f"of the model of Mathis et al., CCR 1997; {_FIRST_HOP}",
+        _ratio("path_congestion_events", "path_segments"),
+    ),
+    Metric(
         "efficiency", "1", "application bytes per byte on the wire",
         f"application bytes read / IP bytes sent across the path, since the start; {_FIRST_HOP}",
         lambda run: counts.efficiency(
@@ -605,6 +611,13 @@ _DECLARED = (
         "RFC 6298's SRTT of the carrier, or of the flow without one, sampled every probe_interval "
             f"(NaN for a flow that is over before the first sample); {_FIRST_HOP}",
         _rtts("srtt_mean", samples.mean_srtt), per_flow=True,
+    ),
+    Metric(
+        "flow_congestion_events", "1", "congestion events",
+        "RFC 9438, section 4.6: how often TCP across the path began to reduce its window for loss "
+            "or marks, at most once a round trip; with BBR, how often it began to recover from "
+            f"loss; NaN if it is not TCP; {_FIRST_HOP}",
+        lambda run: _across_path(run, "congestion_events"), per_flow=True,
     ),
     Metric(
         "flow_socket_rtt", "s", "mean smoothed RTT of the application's socket",

@@ -35,6 +35,7 @@ EXPERIMENT = {
     "outer": "IP bytes of a full segment on the path, with its datagram tunnel",
     "outer_packets": "IP packets that carry it across the path",
     "initial_window": "tcp.initial_window, segments",
+    "flow_count": "number of flows",
 }
 RESERVED = frozenset({*FUNCTIONS, *EXPERIMENT})
 
@@ -54,7 +55,8 @@ def evaluate(text: str, values: Mapping[str, float]) -> float:
 
 def variables(experiment: Experiment) -> dict[str, float]:
     """Return the values of the names in EXPERIMENT, in SI units."""
-    path, connection = experiment.path, resolve(experiment).first
+    path, network = experiment.path, resolve(experiment)
+    connection = network.first
     mss, outer = connection.mss, connection.full_packets
     return {
         "rate": path.rate,
@@ -67,6 +69,7 @@ def variables(experiment: Experiment) -> dict[str, float]:
         "outer": sum(outer),
         "outer_packets": len(outer),
         "initial_window": experiment.tcp.initial_window,
+        "flow_count": len(network.flows),
     }
 
 

@@ -238,12 +238,14 @@ class Result(Parts):
         """Return a hash of each kind of measurement. Equal hashes mean equal bits.
 
         What a run does not have leaves no trace: new measurements do not change old runs. So does
-        the number of events, which describes the simulator and not the network.
+        the number of events, which describes the simulator and not the network, and that of
+        congestion events, which came later.
         """
         known = core.measurements()
         found: dict[str, Any] = {}
         messages = {name for name in known if name.startswith("flow_message")}
-        left_out = {"events", *(() if self["flow_messages_due"].any() else messages)}
+        left_out = {"events", "congestion_events"}
+        left_out |= set() if self["flow_messages_due"].any() else messages
         # Of cross traffic, only what has always been measured.
         counts = ("cross_traffic_sent", "cross_traffic_received")
         left_out |= {it for it in known if it.startswith("cross_traffic_") and it not in counts}

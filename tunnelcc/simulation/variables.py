@@ -347,6 +347,14 @@ VARIABLES: dict[str, Variable] = {
         "segments", f"retransmitted segments {_HOP}",
         lambda run: sum(leg.retransmits for leg in run.carriers),
     ),
+    "path_congestion_events": _of_run(
+        "1", f"congestion events of TCP {_HOP}",
+        lambda run: sum(
+            math.nan if leg.congestion_events is None else leg.congestion_events
+            for leg in run.carriers
+        ),
+        is_count=True,
+    ),
     "path_rtos": _count(
         "1", f"retransmission time-outs {_HOP}", lambda run: sum(leg.rtos for leg in run.carriers)
     ),

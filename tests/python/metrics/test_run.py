@@ -122,6 +122,29 @@ def test_retransmissions_and_segments_count_after_the_warm_up():
     assert leg.total_segments == whole.connections[0].segments
 
 
+def test_congestion_events_are_reductions_of_the_window():
+    """One packet of 10,000 is lost: one event each, and Mathis et al.'s constant is √(3/2)."""
+    path = {"rate": "1Gbps", "rtt": "10ms", "loss": "0.01%", "loss_pattern": "periodic"}
+    experiment = {"path": path, "flows": {"cc": "reno"}, "duration": "60s", "warmup": "10s"}
+    run = tc.run(tc.Experiment(**experiment))
+    rate = run.metric("congestion_event_rate")
+    assert rate == pytest.approx(1e-4, rel=0.02)
+    assert run.metric("flow_congestion_events", flow=0) == run.connections[0].congestion_events
+    constant = run.metric("goodput") / 8 / 1448 * run.metric("flow_rtt", flow=0) * rate**0.5
+    assert constant == pytest.approx(1.5**0.5, rel=0.03)
+    # A window that overflows the queue loses several segments in one event.
+    path = {"rate": "10Mbps", "rtt": "20ms", "buffer": "1bdp"}
+    for cc in ("cubic", "bbr"):
+        run = tc.run(tc.Experiment(path=path, flows={"cc": cc}, duration="10s"))
+        assert 0 < run.connections[0].congestion_events < run.connections[0].retransmits
+
+
+def test_congestion_events_are_tcps():
+    run = tc.run(tc.Experiment(flows={"cc": "cubic", "transport": "quic"}, duration="2s"))
+    assert np.isnan(run.metric("flow_congestion_events", flow=0))
+    assert np.isnan(run.metric("congestion_event_rate"))
+
+
 def test_two_equal_flows_are_fair():
     run = tc.Experiment(
         path={"rate": "20Mbps", "rtt": "20ms"}, flows={"cc": "bbr", "count": 2}, duration="20s",
