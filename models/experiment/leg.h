@@ -4,10 +4,7 @@
 #ifndef TUNNELCC_LEG_H
 #define TUNNELCC_LEG_H
 
-#include "arq/kcp-endpoint.h"
-#include "arq/rudp-endpoint.h"
-#include "quic/quic-connection.h"
-#include "spec/end.h"
+#include "leg-ends.h"
 #include "traffic/datagram-socket.h"
 #include "transport/endpoint.h"
 
@@ -28,10 +25,6 @@ enum class LegRole : uint8_t
     CARRIER, //!< a tunnel's own connection
     TARGET   //!< from the last relay to the server's application
 };
-
-/// Both ends of a connection of one protocol.
-template <class Endpoint>
-using LegEnds = PerEnd<std::unique_ptr<Endpoint>>;
 
 /// One connection, of TCP or of a carrier's own protocol, or two UDP sockets.
 struct Leg

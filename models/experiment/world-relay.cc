@@ -7,8 +7,6 @@
  * How a world builds relay tunnels: an application's loopback, a carrier across each hop, the
  * target's loopback, and a relay between each two of these.
  */
-#include "event/random-stream.h"
-#include "event/time-units.h"
 #include "tunnel/plain-side.h"
 #include "world.h"
 
@@ -16,39 +14,6 @@
 
 namespace tunnelcc
 {
-
-namespace
-{
-
-std::unique_ptr<RelaySide>
-MakeSide(const RelaySpec& spec, World::Carrier& carrier, End end)
-{
-    if (spec.mux)
-    {
-        return carrier.sessions[end]->AddStream();
-    }
-    auto side =
-        std::make_unique<CarrierSide>(spec, end, carrier.leg->Stream(end), carrier.logs.back());
-    side->SetWatcher(carrier.contents[end]);
-    return side;
-}
-
-/// Draws of where the clocks of a carrier's end are: two ends in step would see less delay than
-/// real ones do.
-RandomStream
-ClockDraws(uint64_t seed, uint32_t carrier, End end)
-{
-    return MakeRandomStream(seed, RandomComponent::ARQ_CLOCK, 2 * carrier + (end == End::SERVER));
-}
-
-/// A time below \p limit, ns.
-int64_t
-DrawTime(RandomStream& draws, int64_t limit)
-{
-    return static_cast<int64_t>(draws.RandU01() * static_cast<double>(limit));
-}
-
-} // namespace
 
 World::RelayParts
 World::MakeTunnel(const RelaySpec& spec, uint32_t /* number */)
@@ -104,47 +69,30 @@ World::CarrierChannels(const HopSpec& hop, const FlowSpec& flow)
     return hop.under ? ChannelsThrough(*hop.under, flow) : ChannelsOf(hop.route, flow);
 }
 
+MakerForEnd<RandomStream>
+World::DrawsOf(RandomComponent component, uint32_t number) const
+{
+    return [=, this](End end) {
+        return MakeRandomStream(m_spec.seed, component, 2 * number + (end == End::SERVER));
+    };
+}
+
 Leg&
 World::AddKcpLeg(const LegParts& given, const KcpSpec& kcp)
 {
     const LegParts parts = WithUdpTaps(given, kcp.header);
-    auto makeEndpoint = [&](End end) {
-        RandomStream draws = ClockDraws(m_spec.seed, parts.number, end);
-        KcpPhase phase;
-        phase.clock = DrawTime(draws, MS);
-        phase.flush = DrawTime(draws, kcp.interval);
-        return std::make_unique<KcpEndpoint>(kcp, end, parts.channels[end], phase);
-    };
-    LegEnds<KcpEndpoint> ends = MakePerEnd(End::CLIENT, makeEndpoint);
-    KcpEndpoint::Join(*ends.client, *ends.server);
-    return m_legs.emplace_back(Leg{parts.role, parts.hop, "kcp", std::move(ends)});
+    const auto clocks = DrawsOf(RandomComponent::ARQ_CLOCK, parts.number);
+    return m_legs.emplace_back(
+        Leg{parts.role, parts.hop, "kcp", MakeKcpEnds(kcp, parts.channels, clocks)});
 }
 
 Leg&
-World::AddRudpLeg(const LegParts& given,
-                  const RudpSpec& rudp,
-                  PerEnd<std::unique_ptr<RudpSession>>& sessions)
+World::AddRudpLeg(const LegParts& given, const RudpSpec& rudp, LegEnds<RudpSession>& sessions)
 {
     const LegParts parts = WithUdpTaps(given);
-    auto makeSession = [&](End end) {
-        RandomStream draws = ClockDraws(m_spec.seed, parts.number, end);
-        RudpPhase phase;
-        phase.clock = DrawTime(draws, MS);
-        phase.pings = DrawTime(draws, rudp.pings.interval);
-        phase.acks = DrawTime(draws, rudp.acks.interval);
-        return std::make_unique<RudpSession>(rudp, end, parts.channels[end], phase, draws);
-    };
-    if (!sessions.client)
-    {
-        sessions = MakePerEnd(End::CLIENT, makeSession);
-        RudpSession::Join(*sessions.client, *sessions.server);
-    }
-    auto makeEndpoint = [&](End end) {
-        return std::make_unique<RudpEndpoint>(rudp, *sessions[end], parts.channels[end]);
-    };
-    LegEnds<RudpEndpoint> ends = MakePerEnd(End::CLIENT, makeEndpoint);
-    RudpEndpoint::Join(*ends.client, *ends.server);
-    return m_legs.emplace_back(Leg{parts.role, parts.hop, "rudp", std::move(ends)});
+    const auto clocks = DrawsOf(RandomComponent::ARQ_CLOCK, parts.number);
+    return m_legs.emplace_back(
+        Leg{parts.role, parts.hop, "rudp", MakeRudpEnds(rudp, sessions, parts.channels, clocks)});
 }
 
 Leg&
@@ -161,23 +109,11 @@ World::AddQuicLeg(const LegParts& given, const QuicSpec& quic)
     const RandomComponent threads = parts.role == LegRole::CARRIER
                                         ? RandomComponent::CARRIER_THREADS
                                         : RandomComponent::APP_THREADS;
-    auto makeConnection = [&](End end) {
-        const uint32_t draws = 2 * parts.number + (end == End::SERVER);
-        return std::make_unique<QuicConnection>(quic,
-                                                end,
-                                                parts.channels[end],
-                                                MakeAlgorithm(parts, end, quic),
-                                                MakeRandomStream(m_spec.seed, threads, draws));
-    };
-    for (End end : ENDS)
-    {
-        if (MtuSource* source = parts.channels[end].GetMtuSource())
-        {
-            source->SetDontFragment(DontFragment::SET); // RFC 9000, section 14
-        }
-    }
-    LegEnds<QuicConnection> ends = MakePerEnd(End::CLIENT, makeConnection);
-    QuicConnection::Join(*ends.client, *ends.server);
+    LegEnds<QuicConnection> ends = MakeQuicEnds(
+        quic,
+        parts.channels,
+        [&](End end) { return MakeAlgorithm(parts, end, quic); },
+        DrawsOf(threads, parts.number));
     for (End end : ENDS)
     {
         if (captured)
@@ -221,18 +157,7 @@ World::AddCarrier(RelayParts& tunnel, size_t hop, const FlowSpec& flow)
                                       spec.handshake,
                                       {&spec.sent.client.layers, &spec.sent.server.layers});
     }
-    if (spec.mux)
-    {
-        for (End end : ENDS)
-        {
-            carrier.sessions[end] = std::make_unique<MuxSession>(spec,
-                                                                 end,
-                                                                 carrier.leg->Stream(end),
-                                                                 hosts[end].cpu,
-                                                                 carrier.muxLogs);
-            carrier.sessions[end]->SetWatcher(carrier.contents[end]);
-        }
-    }
+    carrier.Share(spec, {hosts.client.cpu, hosts.server.cpu});
     return carrier;
 }
 
@@ -298,34 +223,23 @@ World::AddRelays(RelayParts& tunnel,
                  Flow& flow,
                  PerEnd<std::unique_ptr<RelaySide>> toApplications)
 {
-    // A relay learns where to dial with the first data, or before them: from the handshake, or
-    // from the frame that opens a stream and that the other end wants answered.
     const RelaySpec& spec = tunnel.spec;
-    bool isTold = spec.sent.client.prefix == 0 || (spec.mux && spec.mux->frames.accept > 0);
     std::vector<std::unique_ptr<RelaySide>>& sides = flow.sides;
     sides.push_back(std::move(toApplications.client));
     for (Hop& hop : tunnel.hops)
     {
         Carrier& carrier = hop.carriers[flowSpec.carrier];
-        carrier.logs.emplace_back();
+        CarrierSide::Logs& logs = carrier.logs.emplace_back();
         for (End end : ENDS)
         {
-            sides.push_back(MakeSide(spec, carrier, end));
+            sides.push_back(carrier.MakeSide(spec, end, logs));
         }
     }
     sides.push_back(std::move(toApplications.server));
-    for (size_t place = 0; place <= spec.hops.size(); ++place)
-    {
-        bool isFirst = place == 0;
-        Host& host = isFirst ? m_network.HostsOf(spec.hops.front().route).client
-                             : m_network.HostsOf(spec.hops[place - 1].route).server;
-        flow.relays.push_back(std::make_unique<Relay>(
-            *sides[2 * place],
-            *sides[2 * place + 1],
-            isFirst || isTold ? Relay::Dials::IMMEDIATELY : Relay::Dials::ON_FIRST_DATA,
-            spec.copyBuffer,
-            host.cpu));
-    }
+    flow.relays = MakeRelays(spec, sides, [&](size_t relay) -> Cpu& {
+        return relay == 0 ? m_network.HostsOf(spec.hops.front().route).client.cpu
+                          : m_network.HostsOf(spec.hops[relay - 1].route).server.cpu;
+    });
 }
 
 } // namespace tunnelcc

@@ -165,9 +165,9 @@ World::Start()
 void
 World::Carrier::Dial(int64_t now)
 {
-    if (sessions.client)
+    if (m_sessions.client)
     {
-        sessions.client->Dial(now);
+        m_sessions.client->Dial(now);
     }
     else
     {

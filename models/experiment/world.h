@@ -8,17 +8,15 @@
 #include "modules/module-loader.h"
 #include "network.h"
 #include "path/clocked-path.h"
+#include "relay-carrier.h"
 #include "spec/experiment-spec.h"
 #include "traffic/bulk-receiver.h"
 #include "traffic/bulk-sender.h"
 #include "traffic/datagram-sender.h"
-#include "tunnel/carrier-side.h"
 #include "tunnel/datagram-side.h"
 #include "tunnel/datagram-tunnel.h"
 #include "tunnel/gateway.h"
-#include "tunnel/mux-session.h"
 #include "tunnel/nested-packets.h"
-#include "tunnel/relay.h"
 #include "tunnel/stream-tunnel.h"
 #include "tunnel/uplinks.h"
 #include "wire/capture.h"
@@ -76,13 +74,15 @@ class World
     };
 
     /// A tunnel's connection across one hop, and the contents of what it carries.
-    struct Carrier
+    struct Carrier final : RelayCarrier
     {
         Leg* leg{nullptr};
         std::deque<CarrierSide::Logs> logs; //!< of each flow
-        MuxLogs muxLogs;
-        PerEnd<std::unique_ptr<MuxSession>> sessions; //!< if flows share it as their protocol does
-        PerEnd<CarrierContents*> contents{};          //!< captured of it; null: nothing
+
+        ByteStream& Stream(End end) override
+        {
+            return leg->Stream(end);
+        }
 
         /// Connect, although no flow wants it yet. Flows share it.
         void Dial(int64_t now);
@@ -92,7 +92,7 @@ class World
     struct Hop
     {
         std::deque<Carrier> carriers;
-        PerEnd<std::unique_ptr<RudpSession>> sessions; //!< what carriers of RUDP share
+        LegEnds<RudpSession> sessions; //!< what carriers of RUDP share
     };
 
     /// What a relay tunnel is made of.
@@ -273,10 +273,9 @@ class World
     Leg& AddAccessLeg(const RelaySpec& tunnel, uint32_t index, End end);
     PerEnd<Channel> CarrierChannels(const HopSpec& hop, const FlowSpec& flow);
     Carrier& AddCarrier(RelayParts& tunnel, size_t hop, const FlowSpec& flow);
+    MakerForEnd<RandomStream> DrawsOf(RandomComponent component, uint32_t number) const;
     Leg& AddKcpLeg(const LegParts& parts, const KcpSpec& kcp);
-    Leg& AddRudpLeg(const LegParts& parts,
-                    const RudpSpec& rudp,
-                    PerEnd<std::unique_ptr<RudpSession>>& sessions);
+    Leg& AddRudpLeg(const LegParts& parts, const RudpSpec& rudp, LegEnds<RudpSession>& sessions);
     Leg& AddQuicLeg(const LegParts& parts, const QuicSpec& quic);
     void AddCarriers(RelayParts& tunnel, const FlowSpec& spec, Flow& flow);
     void AddRelays(RelayParts& tunnel,

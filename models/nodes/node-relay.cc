@@ -3,7 +3,6 @@
  */
 #include "node-relay.h"
 
-#include "event/time-units.h"
 #include "node-cpu.h"
 #include "quic/chromium-bbr.h"
 #include "socket/linux-tcp-socket-factory.h"
@@ -27,13 +26,6 @@ namespace
 using namespace ns3; // names of ours come first
 
 constexpr uint32_t UDP_HEADERS = 8;
-
-/// A time below \p limit, ns.
-int64_t
-DrawTime(RandomStream& draws, int64_t limit)
-{
-    return static_cast<int64_t>(draws.RandU01() * static_cast<double>(limit));
-}
 
 } // namespace
 
@@ -101,15 +93,7 @@ NodeRelay::Start(int64_t now)
     }
     for (uint32_t number = 0; number < m_place.Spec().carriers; ++number)
     {
-        Carrier& carrier = AddCarrier();
-        if (carrier.sessions.client)
-        {
-            carrier.sessions.client->Dial(now);
-        }
-        else
-        {
-            std::get<LegEnds<QuicConnection>>(carrier.ends).client->Connect(now);
-        }
+        AddCarrier().Dial(now);
     }
 }
 
@@ -179,57 +163,47 @@ NodeRelay::MakeWays()
     return ways;
 }
 
-RandomStream
-NodeRelay::DrawsOf(RandomComponent component, End end) const
+void
+NodeRelay::Carrier::Dial(int64_t now)
 {
-    const auto number = static_cast<uint32_t>(2 * m_carriers.size() + (end == End::SERVER));
+    if (m_sessions.client)
+    {
+        m_sessions.client->Dial(now);
+    }
+    else
+    {
+        std::get<LegEnds<QuicConnection>>(ends).client->Connect(now);
+    }
+}
+
+MakerForEnd<RandomStream>
+NodeRelay::DrawsOf(RandomComponent component) const
+{
     const uint64_t node = m_place.NodeOf(End::CLIENT)->GetId();
-    return MakeRandomStream((RngSeedManager::GetRun() << 16) + node, component, number);
+    const uint64_t seed = (RngSeedManager::GetRun() << 16) + node;
+    const auto first = static_cast<uint32_t>(2 * m_carriers.size());
+    return [=](End end) { return MakeRandomStream(seed, component, first + (end == End::SERVER)); };
 }
 
 void
 NodeRelay::AddKcp(Carrier& carrier)
 {
-    const KcpSpec& kcp = *m_spec.kcp;
     carrier.ways = MakeWays();
-    auto make = [&](End end) {
-        RandomStream draws = DrawsOf(RandomComponent::ARQ_CLOCK, end);
-        KcpPhase phase;
-        phase.clock = DrawTime(draws, MS);
-        phase.flush = DrawTime(draws, kcp.interval);
-        return std::make_unique<KcpEndpoint>(kcp, end, carrier.ways.ChannelFrom(end), phase);
-    };
-    auto ends = MakePerEnd(End::CLIENT, make);
-    KcpEndpoint::Join(*ends.client, *ends.server);
-    carrier.ends = std::move(ends);
+    carrier.ends =
+        MakeKcpEnds(*m_spec.kcp, carrier.ways.Channels(), DrawsOf(RandomComponent::ARQ_CLOCK));
 }
 
 void
 NodeRelay::AddRudp(Carrier& carrier)
 {
-    const RudpSpec& rudp = *m_spec.rudp;
-    auto makeSession = [&](End end) {
-        RandomStream draws = DrawsOf(RandomComponent::ARQ_CLOCK, end);
-        RudpPhase phase;
-        phase.clock = DrawTime(draws, MS);
-        phase.pings = DrawTime(draws, rudp.pings.interval);
-        phase.acks = DrawTime(draws, rudp.acks.interval);
-        const Channel channel = m_rudpWays.ChannelFrom(end);
-        return std::make_unique<RudpSession>(rudp, end, channel, phase, draws);
-    };
     if (!m_rudpSessions.client)
     {
         m_rudpWays = MakeWays();
-        m_rudpSessions = MakePerEnd(End::CLIENT, makeSession);
-        RudpSession::Join(*m_rudpSessions.client, *m_rudpSessions.server);
     }
-    auto make = [&](End end) {
-        const Channel channel = m_rudpWays.ChannelFrom(end);
-        return std::make_unique<RudpEndpoint>(rudp, *m_rudpSessions[end], channel);
-    };
-    auto ends = MakePerEnd(End::CLIENT, make);
-    RudpEndpoint::Join(*ends.client, *ends.server);
-    carrier.ends = std::move(ends);
+    carrier.ends = MakeRudpEnds(*m_spec.rudp,
+                                m_rudpSessions,
+                                m_rudpWays.Channels(),
+                                DrawsOf(RandomComponent::ARQ_CLOCK));
 }
 
 void
@@ -238,20 +212,17 @@ NodeRelay::AddQuic(Carrier& carrier)
     const QuicSpec& quic = *m_spec.quic;
     const CongestionSpec& cc = m_place.Spec().cc;
     carrier.ways = MakeWays();
-    auto make = [&](End end) {
-        RandomStream draws = DrawsOf(RandomComponent::CARRIER_CONGESTION, end);
+    const auto congestionDraws = DrawsOf(RandomComponent::CARRIER_CONGESTION);
+    auto makeAlgorithm = [&](End end) {
+        RandomStream draws = congestionDraws(end);
         const int64_t stream = DrawTime(draws, INT64_MAX >> 10);
-        auto algorithm = MakeChromiumBbr(quic, end, cc, stream);
-        return std::make_unique<QuicConnection>(
-            quic,
-            end,
-            carrier.ways.ChannelFrom(end),
-            algorithm ? std::move(algorithm)
-                      : MakeCongestionControl(cc.name, cc.parameters, stream),
-            DrawsOf(RandomComponent::CARRIER_THREADS, end));
+        auto own = MakeChromiumBbr(quic, end, cc, stream);
+        return own ? std::move(own) : MakeCongestionControl(cc.name, cc.parameters, stream);
     };
-    auto ends = MakePerEnd(End::CLIENT, make);
-    QuicConnection::Join(*ends.client, *ends.server);
+    auto ends = MakeQuicEnds(quic,
+                             carrier.ways.Channels(),
+                             makeAlgorithm,
+                             DrawsOf(RandomComponent::CARRIER_THREADS));
     auto makeFormat = [&](End end) {
         auto format = std::make_unique<QuicFormat>(quic,
                                                    end,
@@ -307,23 +278,12 @@ NodeRelay::AddCarrier()
                                                                 end,
                                                                 m_spec.sent[end].layers,
                                                                 m_place.Spec().packets);
+            carrier.contents[end] = &carrier.bytes[end]->Contents();
         }
     }
-    for (End end : ENDS)
-    {
-        if (m_spec.mux)
-        {
-            carrier.sessions[end] = std::make_unique<MuxSession>(m_spec,
-                                                                 end,
-                                                                 carrier.Stream(end),
-                                                                 NodeCpu::Of(m_place.NodeOf(end)),
-                                                                 carrier.muxLogs);
-            if (carrier.bytes[end])
-            {
-                carrier.sessions[end]->SetWatcher(&carrier.bytes[end]->Contents());
-            }
-        }
-    }
+    carrier.Share(
+        m_spec,
+        {NodeCpu::Of(m_place.NodeOf(End::CLIENT)), NodeCpu::Of(m_place.NodeOf(End::SERVER))});
     return carrier;
 }
 
@@ -339,21 +299,6 @@ NodeRelay::CarrierOfNext()
 }
 
 // Connections through the relay -----------------------------------------------------------------
-
-std::unique_ptr<RelaySide>
-NodeRelay::MakeSide(Carrier& carrier, Flow& flow, End end)
-{
-    if (m_spec.mux)
-    {
-        return carrier.sessions[end]->AddStream();
-    }
-    auto side = std::make_unique<CarrierSide>(m_spec, end, carrier.Stream(end), flow.logs);
-    if (carrier.bytes[end])
-    {
-        side->SetWatcher(&carrier.bytes[end]->Contents());
-    }
-    return side;
-}
 
 void
 NodeRelay::AddFlow(Ptr<Socket> socket, const Address& target)
@@ -380,23 +325,12 @@ NodeRelay::AddFlow(Ptr<Socket> socket, const Address& target)
     const auto& server = m_place.NodeOf(End::SERVER);
     streams.server.SetSocket(server->GetObject<LinuxTcpSocketFactory>()->CreateSocket(), target);
     flow.sides.push_back(std::make_unique<PlainSide>(streams.client));
-    flow.sides.push_back(MakeSide(carrier, flow, End::CLIENT));
-    flow.sides.push_back(MakeSide(carrier, flow, End::SERVER));
+    flow.sides.push_back(carrier.MakeSide(m_spec, End::CLIENT, flow.logs));
+    flow.sides.push_back(carrier.MakeSide(m_spec, End::SERVER, flow.logs));
     flow.sides.push_back(std::make_unique<PlainSide>(streams.server));
-    // As World::AddRelays(): a server learns where to dial with the first data, or before them.
-    const bool isTold =
-        m_spec.sent.client.prefix == 0 || (m_spec.mux && m_spec.mux->frames.accept > 0);
-    flow.relays.push_back(std::make_unique<Relay>(*flow.sides[0],
-                                                  *flow.sides[1],
-                                                  Relay::Dials::IMMEDIATELY,
-                                                  m_spec.copyBuffer,
-                                                  NodeCpu::Of(m_place.NodeOf(End::CLIENT))));
-    flow.relays.push_back(
-        std::make_unique<Relay>(*flow.sides[2],
-                                *flow.sides[3],
-                                isTold ? Relay::Dials::IMMEDIATELY : Relay::Dials::ON_FIRST_DATA,
-                                m_spec.copyBuffer,
-                                NodeCpu::Of(server)));
+    flow.relays = MakeRelays(m_spec, flow.sides, [&](size_t relay) -> Cpu& {
+        return NodeCpu::Of(m_place.NodeOf(relay == 0 ? End::CLIENT : End::SERVER));
+    });
     streams.client.SetConnected(std::move(socket));
 }
 

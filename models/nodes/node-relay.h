@@ -4,20 +4,14 @@
 #ifndef TUNNELCC_NODE_RELAY_H
 #define TUNNELCC_NODE_RELAY_H
 
-#include "arq/kcp-endpoint.h"
-#include "arq/rudp-endpoint.h"
 #include "carrier-bytes.h"
 #include "carrier-door.h"
 #include "datagram-gate.h"
-#include "event/random-stream.h"
-#include "experiment/leg.h"
+#include "experiment/leg-ends.h"
+#include "experiment/relay-carrier.h"
 #include "node-socket.h"
 #include "node-tunnel-parts.h"
-#include "quic/quic-connection.h"
 #include "socket/stream-bytes.h"
-#include "tunnel/carrier-side.h"
-#include "tunnel/mux-session.h"
-#include "tunnel/relay.h"
 #include "wire/quic-format.h"
 
 #include <deque>
@@ -53,14 +47,14 @@ class NodeRelay final : public NodeTunnelParts
         std::unique_ptr<DatagramGate> gate; //!< of the client
         PerEnd<std::unique_ptr<DatagramWay>> sent;
 
-        Channel ChannelFrom(End sender)
+        PerEnd<Channel> Channels()
         {
-            return Channel(*sent[sender]);
+            return {Channel(*sent.client), Channel(*sent.server)};
         }
     };
 
     /// A connection between the two relays.
-    struct Carrier
+    struct Carrier final : RelayCarrier
     {
         std::variant<PerEnd<NodeSocket>,
                      LegEnds<KcpEndpoint>,
@@ -71,10 +65,11 @@ class NodeRelay final : public NodeTunnelParts
         Ways ways;                                   //!< of KCP and QUIC
         PerEnd<std::unique_ptr<QuicFormat>> formats;
         PacketImage image;
-        MuxLogs muxLogs;
-        PerEnd<std::unique_ptr<MuxSession>> sessions; //!< if connections share it
 
-        ByteStream& Stream(End end);
+        ByteStream& Stream(End end) override;
+
+        /// Connect, although no application wants it yet. Connections share it.
+        void Dial(int64_t now);
     };
 
     /// Where the client listens, and what connections go to.
@@ -102,19 +97,18 @@ class NodeRelay final : public NodeTunnelParts
     Carrier& CarrierOfNext();
     Carrier& AddCarrier();
     Ways MakeWays();
-    /// Draws of one of a carrier's ends.
-    RandomStream DrawsOf(RandomComponent component, End end) const;
+    /// Draws of the next carrier's ends.
+    MakerForEnd<RandomStream> DrawsOf(RandomComponent component) const;
     void AddKcp(Carrier& carrier);
     void AddRudp(Carrier& carrier);
     void AddQuic(Carrier& carrier);
-    std::unique_ptr<RelaySide> MakeSide(Carrier& carrier, Flow& flow, End end);
 
     const TunnelPlace& m_place;
     const RelaySpec& m_spec;
     std::deque<Port> m_ports;
     std::unique_ptr<DatagramGate> m_gate; //!< of the server, if carriers are of UDP
     Ways m_rudpWays;                      //!< of all carriers
-    PerEnd<std::unique_ptr<RudpSession>> m_rudpSessions;
+    LegEnds<RudpSession> m_rudpSessions;
     std::deque<Carrier> m_carriers;
     std::deque<Flow> m_flows;
     CarrierDoor m_door;
