@@ -6,6 +6,7 @@
 
 #include "node-socket.h"
 #include "wire/carrier-contents.h"
+#include "zeros.h"
 
 #include <cstdint>
 #include <vector>
@@ -49,7 +50,7 @@ class CarrierBytes
         m_stream.Forget(offset);
         const auto known = static_cast<uint32_t>(m_image.bytes.size());
         auto packet = ns3::Create<ns3::Packet>(m_image.bytes.data(), known);
-        packet->AddPaddingAtEnd(bytes - known);
+        AddZeros(packet, bytes - known);
         return packet;
     }
 

@@ -5,6 +5,7 @@
 
 #include "node-cpu.h"
 #include "wire/datagram-format.h"
+#include "zeros.h"
 
 #include <utility>
 
@@ -112,7 +113,7 @@ NodeDatagrams::Write(End sender, const DatagramWay::Sent& sent)
     {
         datagram->AddAtEnd(inner);
     }
-    datagram->AddPaddingAtEnd(sent.payload - datagram->GetSize());
+    AddZeros(datagram, sent.payload - datagram->GetSize());
     return datagram;
 }
 

@@ -9,6 +9,7 @@
 #include "socket/ns3-turn.h"
 #include "spec/refuse.h"
 #include "tunnel/plain-side.h"
+#include "zeros.h"
 
 #include "ns3/inet-socket-address.h"
 #include "ns3/inet6-socket-address.h"
@@ -244,7 +245,7 @@ NodeRelay::AddQuic(Carrier& carrier)
                 std::max(static_cast<uint32_t>(carrier.image.bytes.size()), headers) - headers;
             auto datagram =
                 Create<ns3::Packet>(carrier.image.bytes.data() + headers, std::min(known, payload));
-            datagram->AddPaddingAtEnd(payload - datagram->GetSize());
+            AddZeros(datagram, payload - datagram->GetSize());
             return datagram;
         });
     }

@@ -140,6 +140,19 @@ def test_tunnel_on_ns3_carries_most_of_what_the_link_does(tunnel, carrier):
         assert 8 < rate < 10 * 1448 / 1502
 
 
+@pytest.mark.parametrize("tunnel", ["wireguard", "gost-relay-wss", "gost-quic"])
+def test_tunnel_on_ns3_captures_the_same_bytes_each_time(tunnel, tmp_path):
+    """What is encrypted is zeros, not what the process's memory held before."""
+    captures = []
+    for number in range(2):
+        name = tmp_path / f"{number}-"
+        run = on_ns3(f"--tunnel={tunnel}", "--duration=500ms", f"--pcap={name}")
+        assert run.returncode == 0, run.stderr
+        captures.append([it.read_bytes() for it in sorted(tmp_path.glob(f"{number}-*.pcap"))])
+    assert captures[0] == captures[1]
+    assert len(captures[0]) == 8
+
+
 def test_tunnel_on_ns3_takes_a_tunnel_with_other_keys(tmp_path):
     file = tmp_path / "tunnel.json"
     arguments = ["--tunnel", "finalspeed", "--set", "tunnel.rate=5Mbps"]
