@@ -378,17 +378,17 @@ def sweep(
 @_set_option
 @click.option(
     "--seeds",
-    type=click.IntRange(1, 1000),
-    default=1,
+    default="1",
     show_default=True,
-    help="Runs of both, with other losses and start times each.",
+    help="Number of runs of both, with other losses and start times each, whose seeds begin with "
+    "the scenario's, or the seeds (1,2,7).",
 )
 @click.option("--plot", type=_PATH, help="Save a figure of both (.png, .svg or .pdf).")
 @click.option("--output", "-o", type=_PATH, help="Save the samples of all sockets (.csv).")
 def measure_(
     scenario: Path | None,
     settings: tuple[str, ...],
-    seeds: int,
+    seeds: str,
     plot: Path | None,
     output: Path | None,
     **options: str | None,

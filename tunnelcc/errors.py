@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 
 class TunnelccError(Exception):
@@ -107,6 +108,18 @@ def nearest(name: str, known: Iterable[str]) -> str:
         choices.setdefault(choice.lower().rpartition(".")[2], choice)
     match = get_close_matches(str(name).lower(), choices, n=1, cutoff=0.6)
     return f"did you mean {choices[match[0]]!r}?" if match else ""
+
+
+def as_written(key: str, value: Any) -> tuple[str, Any]:
+    """Return key and value as a user writes them: of a table its name, or else its first key."""
+    if isinstance(value, Mapping) and value:
+        if "name" in value:
+            return key, value["name"]
+        first = next(iter(value))
+        return as_written(f"{key}.{first}", value[first])
+    if isinstance(value, list) and value and isinstance(value[0], Mapping):
+        return as_written(f"{key}.0", value[0])
+    return key, value
 
 
 def unknown_name(

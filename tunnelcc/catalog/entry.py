@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from tunnelcc.catalog.cited import Prose
 from tunnelcc.catalog.values import IPV4, IpVersions
-from tunnelcc.errors import ConfigError, Problem
+from tunnelcc.errors import ConfigError, Problem, as_written
 from tunnelcc.schema import Model
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class Entry(Model):
                 expected = f"no value with {self.name}, which accepts only " + ", ".join(
                     self.overrides
                 )
-                raise ConfigError(Problem(key, value, expected))
+                raise ConfigError(Problem(*as_written(key, value), expected))
 
     def mtu(self, path_mtu: int, mtu: int | None = None, versions: IpVersions = IPV4) -> int:
         """Return the largest packet (IP bytes) of the flows; ``mtu``: what the user sets.

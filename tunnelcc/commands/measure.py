@@ -10,6 +10,7 @@ import click
 import numpy as np
 
 from tunnelcc import measure as measuring
+from tunnelcc.commands.sweep import parse_seeds
 from tunnelcc.config import Experiment
 from tunnelcc.errors import ConfigError, Problem
 from tunnelcc.measure import Measured
@@ -19,13 +20,14 @@ from tunnelcc.output.tables import Table, console
 from tunnelcc.plots import check_file, plot_beside
 from tunnelcc.report.cell import Cell
 from tunnelcc.simulation.result import Result
+from tunnelcc.sweeps.declaration import seeds_of
 
 
-def measure(experiment: Experiment, seeds: int, plot: Path | None, output: Path | None) -> None:
+def measure(experiment: Experiment, seeds: str, plot: Path | None, output: Path | None) -> None:
     """Measure, then simulate, and print and draw both. Raises ConfigError, TunnelccError.
 
-    ``seeds``: runs of each, with other losses and start times. Ctrl-C prints those that are
-    finished; the figure and the samples are those of the first one.
+    ``seeds``: of the runs of each, as of a sweep, with other losses and start times. Ctrl-C prints
+    those that are finished; the figure and the samples are those of the first one.
     """
     from tunnelcc.simulation.runner import run
 
@@ -36,18 +38,19 @@ def measure(experiment: Experiment, seeds: int, plot: Path | None, output: Path 
             raise ConfigError(Problem("--output", str(output), "a file name ending in .csv"))
         files.check_file("--output", output)
     measuring.check(experiment)
-    repeats = f"{seeds} times " if seeds > 1 else ""
+    listed = seeds_of(parse_seeds(seeds), experiment.seed, "--seeds")
+    repeats = f"{len(listed)} times " if len(listed) > 1 else ""
     click.echo(f"measuring {repeats}for {experiment.duration:g} s", err=True)
     both: list[tuple[Result, Measured]] = []
     try:
-        for seed in range(experiment.seed, experiment.seed + seeds):
+        for seed in listed:
             one = experiment.with_({"seed": seed})
             measured = measuring.measure(one)
             both.append((run(one), measured))
     except KeyboardInterrupt:
         if not both:
             raise
-        click.echo(f"interrupted after {len(both)} of {seeds}", err=True)
+        click.echo(f"interrupted after {len(both)} of {len(listed)}", err=True)
     result, measured = both[0]
     _print(both)
     if output is not None:
@@ -56,7 +59,7 @@ def measure(experiment: Experiment, seeds: int, plot: Path | None, output: Path 
         plot_beside(result, measured.flows, plot)
     for written in filter(None, (output, plot)):
         click.echo(written, err=True)
-    if len(both) < seeds:
+    if len(both) < len(listed):
         raise KeyboardInterrupt
 
 

@@ -91,10 +91,7 @@ class Connection:
     def is_turned(self) -> bool:
         """Whether its client is behind the server of its tunnel."""
         tunnel = self.between
-        if tunnel is None:
-            return False
-        hosts = self.topology.hosts_of(self.ends[0], self.route.to_server)
-        return hosts.index(tunnel.ends[0]) > hosts.index(tunnel.ends[1])
+        return tunnel is not None and self.topology.is_turned(self.route, tunnel.ends)
 
     @property
     def key(self) -> str:

@@ -186,18 +186,18 @@ class ExperimentKeys(Model):
         Where it goes through another one of ``tunnels``, it knows that one.
         """
         tunnel = self._declared(name)
-        return tunnel and self._over(tunnel, [name or "tunnel"])
+        return tunnel and self._over(tunnel, [] if name is None else [name])
 
     def _over(self, tunnel: Tunnel, above: list[str]) -> Tunnel:
-        """Return ``tunnel`` with those that it goes through. ``above``: names of itself and those
-        that go through it.
+        """Return ``tunnel`` with those that it goes through. ``above``: names of those of tunnels
+        that go through it, and its own. Raises ConfigError for a circle.
         """
         name = "" if tunnel.under is None else tunnel.under.name
         below = self.tunnels.get(name)
         if below is None:
             return tunnel
         if name in above:
-            raise ConfigError(self._circle([*above[above.index(name) :], name]))
+            raise ConfigError(self._circle(above[above.index(name) :]))
         return tunnel.above(self._over(below, [*above, name]), name)
 
     def problems_of_under(self) -> Iterator[Problem]:
@@ -206,7 +206,7 @@ class ExperimentKeys(Model):
         declared += [(f"tunnels.{name}", it) for name, it in self.tunnels.items()]
         for key, tunnel in declared:
             under = None if tunnel is None else tunnel.under
-            if under is None:
+            if under is None or (under.is_none and under == Under.parse("none")):
                 continue
             is_named, key = under.name in self.tunnels, f"{key}.under.name"
             if not is_named and not under.is_in_catalogue:
@@ -216,20 +216,21 @@ class ExperimentKeys(Model):
                 yield Problem(key, MISSING, expected)
             elif is_named and self.tunnels[under.name] is None:
                 yield Problem(key, under.name, "a tunnel, which this one is not: it is none")
-        told: set[str] = set()
+        circles: dict[Problem, None] = {}
         for name in self.tunnels:
-            circle = [name]
-            while (tunnel := self.tunnels.get(circle[-1])) and tunnel.under:
-                circle.append(tunnel.under.name)
-                if circle[-1] in circle[:-1]:
-                    break
-            if len(circle) > 1 and circle[-1] == name and name not in told:
-                told.update(circle)
-                yield self._circle(circle).below(f"tunnels.{name}")
+            try:
+                self.tunnel_named(name)
+            except ConfigError as error:
+                circles |= dict.fromkeys(error.problems)
+        yield from circles
 
     def _circle(self, names: list[str]) -> Problem:
+        """Tell of a circle, the same wherever it is entered."""
+        first = names.index(next(name for name in self.tunnels if name in names))
+        names = [*names[first:], *names[:first]]
+        key, way = f"tunnels.{names[0]}.under.name", " → ".join([*names, names[0]])
         expected = "a tunnel that does not go through this one"
-        return Problem("under.name", names[1], expected, f"a circle: {' → '.join(names)}")
+        return Problem(key, [*names, names[0]][1], expected, f"a circle: {way}")
 
     def _unknown(self, name: str, last: str = "a tunnel of the catalogue, or none") -> Problem:
         named = f" ({', '.join(self.tunnels)})" if self.tunnels else ""

@@ -387,11 +387,9 @@ def route_between(topology: Topology, tunnel: Tunnel, route: Route) -> Route:
     """
     if tunnel.between is None:
         return route
-    first, second = tunnel.between
-    hosts = topology.hosts_of(route.client, route.to_server)
-    is_turned = {first, second} <= {*hosts} and hosts.index(first) > hosts.index(second)
+    is_turned = topology.is_turned(route, tunnel.between)
     try:
-        part = topology.part(route, *((second, first) if is_turned else (first, second)))
+        part = topology.part(route, *(tunnel.between[::-1] if is_turned else tunnel.between))
     except ConfigError as error:
         raise error.below("between") from None
     return part.turned if is_turned and tunnel.entry.CARRIES_PACKETS else part
@@ -419,8 +417,7 @@ def _through(whole: Connection, tunnel: Tunnel, number: int, hosts: dict[str, Ho
             **changes,
         )
 
-    on_way = topology.hosts_of(route.client, route.to_server)
-    is_turned = on_way.index(crossed.client) > on_way.index(crossed.server)
+    is_turned = topology.is_turned(route, crossed.ends)
     near, far = crossed.ends[::-1] if is_turned else crossed.ends
     direction = {"up": "down", "down": "up"}[whole.direction] if is_turned else whole.direction
     ip = tunnel.ip or whole.path_ip

@@ -12,7 +12,7 @@ from tunnelcc.errors import MISSING, ConfigError, Problem
 from tunnelcc.schema import keys_of, listed_as
 
 #: Tables that may be given as their name alone: ``tunnel = "gost-relay-ws"``, ``cc = "bbr"``.
-_SHORT_FORMS = ("tunnel", "cc", "queue")
+_SHORT_FORMS = ("tunnel", "under", "cc", "queue")
 
 
 def apply(table: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:

@@ -169,6 +169,12 @@ class Topology:
         except ConfigError as error:
             raise error.below("ack_route") from None
 
+    def is_turned(self, route: Route, ends: Pair) -> bool:
+        """Whether both ``ends`` are on the way to the server, the second one before the first."""
+        hosts = self.hosts_of(route.client, route.to_server)
+        first, second = (hosts.index(it) if it in hosts else -1 for it in ends)
+        return first > second >= 0
+
     def hosts_of(self, start: str, steps: Sequence[Step]) -> list[str]:
         """Return the hosts on the way over ``steps`` from ``start``, both ends included."""
         ends = [self.links[step.link].ends[not step.is_reverse] for step in steps]

@@ -179,6 +179,11 @@ class Under(PacketTunnel):
     """
 
     @property
+    def is_none(self) -> bool:
+        """Whether it is none, in place of the tunnel that the upper one's entry names."""
+        return self.name == "none"
+
+    @property
     def is_in_catalogue(self) -> bool:
         """Whether the name is one of the catalogue, or a file."""
         return not self._may_be_named(self.name)
@@ -321,8 +326,8 @@ class Tunnel(FlowControl, PacketTunnel):
     under: Under | None = Field(
         None,
         description="tunnel that this tunnel's packets or carriers go through: a name from "
-        "tunnels, or a tunnel as in tunnel; below relays a datagram tunnel, such as wireguard; "
-        "default: the entry's",
+        "tunnels, a tunnel as in tunnel, or none; below relays a datagram tunnel, such as "
+        "wireguard; default: the entry's",
     )
     carriers: Annotated[str | int, CARRIERS] | None = Field(
         None,
@@ -352,6 +357,22 @@ class Tunnel(FlowControl, PacketTunnel):
         "alternative to chain",
     )
 
+    @model_validator(mode="before")
+    @classmethod
+    def _without_under(cls, data: Any) -> Any:
+        """Leave out ``under`` = none where it is the entry's default: both are one experiment."""
+        under = data.get("under") if isinstance(data, dict) else None
+        if under != "none" and not (isinstance(under, dict) and under.get("name") == "none"):
+            return data
+        if under != "none" and (others := {key: it for key, it in under.items() if key != "name"}):
+            problem = Problem(*next(iter(others.items())), "no value, because none has no keys")
+            raise ConfigError(problem.below("under"))
+        try:
+            is_default = catalog.load(data.get("name", "")).under is None
+        except ConfigError:
+            return data  # told of the name
+        return {key: it for key, it in data.items() if key != "under"} if is_default else data
+
     @field_validator("chain", mode="before")
     @classmethod
     def _any_number_of_hops(cls, chain: Any) -> Any:
@@ -363,7 +384,7 @@ class Tunnel(FlowControl, PacketTunnel):
             routes = [list(route) for route in self.uplinks.routes]
             if self.between is None:
                 raise ConfigError(Problem("uplinks.routes", routes, "no value: it needs between"))
-            if self.under is not None:
+            if self.under is not None and not self.under.is_none:
                 expected = "no value with under: the tunnel below has the routes"
                 raise ConfigError(Problem("uplinks.routes", routes, expected))
         if self.relays and self.chain:
@@ -407,6 +428,8 @@ class Tunnel(FlowControl, PacketTunnel):
         """The tunnel that its packets, or the relays' connections, go through, if any."""
         if self._below is not None:
             return self._below
+        if self.under is not None and self.under.is_none:
+            return None
         under = self.under.model_dump() if self.under else self.entry.under
         return None if under is None else Tunnel.model_validate(under)
 

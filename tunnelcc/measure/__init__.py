@@ -17,7 +17,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +28,7 @@ from tunnelcc.config import Experiment
 from tunnelcc.config.draws import single_flows
 from tunnelcc.config.queue import DropTail
 from tunnelcc.config.resolved import resolve
-from tunnelcc.errors import ConfigError, Problem, TunnelccError
+from tunnelcc.errors import ConfigError, Problem, TunnelccError, as_written
 from tunnelcc.formats.measurement import Measurement, Stream
 from tunnelcc.modules import compiler
 from tunnelcc.schema.toml import read_toml
@@ -160,8 +160,10 @@ def check(experiment: Experiment) -> str:
     problems = []
     for key, value in _given(experiment):
         if key not in (*_MEASURED, *_OF_HOST):
-            expected = f"a key that can be measured: {', '.join(_MEASURED)}"
-            problems.append(Problem(key, value, expected))
+            problems.append(Problem(*as_written(key, value), "no value: it cannot be measured"))
+    if problems:
+        hint = f"keys that can be: {', '.join(_MEASURED)}"
+        problems[-1] = replace(problems[-1], hint=hint)
     path = experiment.path
     if not isinstance(path.queue, DropTail):
         problems.append(Problem("path.queue", path.queue.name, "drop-tail, the emulated link's"))

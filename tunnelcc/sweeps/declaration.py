@@ -110,7 +110,7 @@ class Sweep:
             expected = 'a table of axes, such as {"cc": ["bbr", "cubic"]}'
             declared = _flat(scenario.as_table("axes", axes, expected))
         self.base: dict[str, Any] = table
-        self.seeds = _seeds(listed if seeds is None else seeds, table.get(SEED, 1))
+        self.seeds = seeds_of(listed if seeds is None else seeds, table.get(SEED, 1))
         on_count(_count(declared, table) * len(self.seeds))
         self.dimensions = _dimensions(declared, table)
         self.name = name or _default_name(base, table)
@@ -279,8 +279,14 @@ def _flat(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     return flat
 
 
-def _seeds(seeds: int | Sequence[int] | object, first: object) -> tuple[int, ...]:
-    """Return the seeds. ``first``: where a number of them begins, unless it is no seed."""
+def seeds_of(
+    seeds: int | Sequence[int] | object, first: object, key: str = "sweep.seeds"
+) -> tuple[int, ...]:
+    """Return the seeds. Raises ConfigError.
+
+    ``seeds``: how many, or which; ``first``: where a number of them begins, unless it is no seed;
+    ``key``: that of ``seeds``, for errors.
+    """
     expected = "the number of seeds, from 1 to 1000000, or a list of different whole numbers"
     if isinstance(seeds, int) and not isinstance(seeds, bool) and 1 <= seeds <= 1_000_000:
         begin = first if isinstance(first, int) and 0 <= first <= _MAX_SEED - seeds else 1
@@ -293,8 +299,8 @@ def _seeds(seeds: int | Sequence[int] | object, first: object) -> tuple[int, ...
         )
         if listed and whole and len(set(listed)) == len(listed):
             return listed
-        raise ConfigError(Problem("sweep.seeds", list(listed), expected))
-    raise ConfigError(Problem("sweep.seeds", seeds, expected))
+        raise ConfigError(Problem(key, list(listed), expected))
+    raise ConfigError(Problem(key, seeds, expected))
 
 
 def _count(declared: Mapping[str, Any], table: Mapping[str, Any]) -> int:

@@ -124,11 +124,11 @@ def test_relays_are_not_beside_a_chain(refusal):
         ),
         (
             {"tunnel": {"name": "ethudp", "chain": [{"rtt": "10ms"}]}},
-            "tunnel.chain = [{'rtt': '10ms'}]: expected no value with ethudp",
+            "tunnel.chain.0.rtt = '10ms': expected no value with ethudp",
         ),
         (
             {"tunnel": {"name": "ethudp", "cc": {"name": "bbr", "cwnd_gain": 2}}},
-            "tunnel.cc = {'name': 'bbr', 'cwnd_gain': 2.0}: expected no value with ethudp",
+            "tunnel.cc = 'bbr': expected no value with ethudp",
         ),
         ({"pth": {"rate": "1Mbps", "rtt": "1ms"}}, "pth: expected one of the keys title, path"),
         ({"flow": [{"cc": "bbr"}]}, "flow: expected one of the keys title, path"),

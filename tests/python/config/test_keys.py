@@ -195,7 +195,7 @@ BAD_VALUES = {
     "tunnel.kcp.server_send_window": NOT_A_WINDOW,
     "tunnel.kcp.server_receive_window": NOT_A_WINDOW,
     "tunnel.fec_timeout": [*NOT_A_TIME, "0s", "2h", "31s"],
-    "tunnel.under.name": ["gost", "gost-relay-ws", "ssh-tun", 5, "nofile.toml", "", "none"],
+    "tunnel.under.name": ["gost", "gost-relay-ws", "ssh-tun", 5, "nofile.toml", ""],
     "tunnel.under.mode": ["aes", "", 5, "two\nlines"],
     "tunnel.under.ip": [0, 5, 46, "4", "IPv6", 4.0, True],
     "tunnel.under.mtu": [575, 65536, "1500B", 1400.5, True],

@@ -136,6 +136,41 @@ def test_ranges_of_keys_below_a_name():
 
 
 @pytest.mark.parametrize(
+    ("keys", "message"),
+    [
+        ({"kcp": {"client_send_window": 5}}, "tunnel.kcp.client_send_window = 5: expected no"),
+        ({"chain": [{"rtt": "5ms"}]}, "tunnel.chain.0.rtt = '5ms': expected no value"),
+        (
+            {"between": ["a", "b"], "uplinks": {"routes": [["a", "b"]]}},
+            "tunnel.uplinks.routes = [['a', 'b']]: expected no value",
+        ),
+        ({"under": {"name": "none", "mtu": 1300}}, "tunnel.under.mtu = 1300: expected no value"),
+    ],
+)
+def test_keys_that_a_tunnel_does_not_have_are_told_as_users_write_them(keys, message, refusal):
+    assert message in refusal({"tunnel": {"name": "openvpn-tcp", **keys}})
+
+
+def test_no_lower_tunnel():
+    """None is an axis's value. It replaces the entry's, and is nothing where there is none."""
+    axis = axes.parse_axis("tunnel.under", ["none", "wireguard"], {})
+    plain, over = (
+        scenario.build({"tunnel": "openvpn-udp"}, {"tunnel.under": it}) for it in axis.values
+    )
+    assert plain == Experiment(tunnel="openvpn-udp")
+    assert over.tunnel.below.name == "wireguard"
+    own = Experiment(tunnel={"name": "sdwan-tcp-opt", "under": "none"})
+    assert Experiment(tunnel="sdwan-tcp-opt").tunnel.below.name == "ipsec-esp"
+    assert own.tunnel.below is None
+    assert Experiment.parse(own.table()) == own
+
+
+def test_keys_of_a_lower_tunnel_beside_its_name():
+    settings = {"tunnel.under": "wireguard", "tunnel.under.mtu": 1300}
+    assert scenario.build({"tunnel": "vxlan"}, settings).tunnel.below.mtu == 1300
+
+
+@pytest.mark.parametrize(
     ("key", "listed"),
     [
         ("flows.0.rtt", "flows.rtt"),

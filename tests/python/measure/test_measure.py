@@ -220,3 +220,23 @@ def test_several_runs_are_means_with_intervals_and_an_interrupt_loses_none(run, 
     assert goodput.count("±") >= 1
     expected = 1 / (1 + 0.005 * (count + 1))
     assert float(goodput.split()[-1]) == pytest.approx(expected, abs=0.006)
+
+
+def test_keys_that_cannot_be_measured_are_told_as_users_write_them():
+    keys = {"network": {"shape": "dumbbell", "size": 2}, "hosts": {"tcp_memory": "1MiB"}}
+    with pytest.raises(tc.ConfigError) as refusal:
+        measure.check(tc.Experiment(**keys))
+    assert [it.key for it in refusal.value.problems][:2] == ["network.shape", "hosts.tcp_memory"]
+    text = str(refusal.value)
+    assert "network.shape = 'dumbbell': expected no value" in text
+    assert text.count("path.loss_pattern") == 1, "the keys that can be are listed once"
+
+
+@can_measure
+def test_listed_seeds_are_measured(run):
+    code, out, err = run("measure", "--rate", "10Mbps", "--duration", "0.3s", "--seeds", "3,7")
+    assert code == 0, err
+    assert "means of 2 runs" in out
+    code, _, err = run("measure", "--seeds", "1,x")
+    assert code == 2
+    assert "--seeds = [1, 'x']: expected the number of seeds" in err

@@ -327,3 +327,48 @@ def test_what_cannot_be_is_told_with_its_key(keys, message):
             | {"network": {"links": {**LINKS, **spare}}}
         )
     assert message in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    ("lower", "message"),
+    [
+        (
+            {"between": ["pc-c", "edge-b"]},
+            "tunnels.low.between = ['pc-c', 'edge-b']: expected hosts on the way of the packets "
+            "of vxlan",
+        ),
+        ({"between": ["edge-a", "edge-c"]}, "tunnels.low.between = 'edge-c': expected a host"),
+        (
+            {**GATES, "uplinks": {"routes": [["edge-a", "pc-c"]]}},
+            "tunnels.low.uplinks.routes = ['edge-a', 'pc-c']: expected a route from edge-a",
+        ),
+        (
+            {**GATES, "uplinks": {"routes": [["edge-a", "edge-b"]]}},
+            "tunnels.low.uplinks.routes = ['edge-a', 'edge-b']: expected routes that differ",
+        ),
+    ],
+)
+def test_wrong_gateways_and_uplinks_of_a_lower_tunnel_are_told_with_its_keys(lower, message):
+    spare = {"spur": {"between": ["pc-c", "edge-a"], "rate": "1Gbps", "rtt": "1ms"}}
+    tunnels = {"low": {"name": "ethudp", **lower}}
+    with pytest.raises(tc.ConfigError) as refusal:
+        tc.Experiment.parse(
+            _keys({"name": "vxlan", "under": "low", **GATES}, tunnels=tunnels)
+            | {"network": {"links": {**LINKS, **spare}}}
+        )
+    assert message in str(refusal.value)
+
+
+def test_a_circle_is_told_once_wherever_it_is_entered():
+    tunnels = {
+        "in": {"name": "vxlan", "under": "b"},
+        "a": {"name": "wireguard", "under": "b"},
+        "b": {"name": "vxlan", "under": "a"},
+        "tunnel": {"name": "wireguard"},
+    }
+    with pytest.raises(tc.ConfigError) as refusal:
+        tc.Experiment.parse(_keys({"name": "vxlan", "under": "in"}, tunnels=tunnels))
+    assert [it.key for it in refusal.value.problems] == ["tunnels.a.under.name"]
+    assert "a → b → a" in str(refusal.value)
+    over = {"name": "vxlan", "under": "tunnel"}  # a name like the key's
+    tc.Experiment.parse(_keys(over, tunnels={"tunnel": {"name": "wireguard"}}))
