@@ -447,7 +447,12 @@ class _Flow:
 
     def _of_network(self, name: str, place: int, share: float) -> Limited:
         """Say why congestion control holds a connection back."""
-        leg, way, link = self.legs[place], self._direction, self._link()
+        leg = self.legs[place]
+        hops = [it.name for it in self.legs if it.name.startswith("carrier")]
+        is_chain = len(hops) > 1 and leg.name in hops
+        if is_chain:  # each hop has links of its own
+            self._step = self._step_of(leg.name)
+        way, link = self._direction, self._link()
 
         def told(limit: str, what: str, value: str, key: str) -> Limited:
             return Limited(limit, what, value, key, share, leg.name)
@@ -464,22 +469,21 @@ class _Flow:
             return told("cpu", *busy)
         if (drops := self._tunnel_drops()) is not None:
             return told(*drops)
+        where = "inside the tunnel " if leg.name == "app" and self.entry is not None else ""
+        # Of a chain, which may have a congestion control on each hop, it tells which one is slow.
+        whose = f" {where}of {leg.name}, {leg.cc}" if is_chain else ""
         if link.random_losses > link.queue_drops:
-            return told(
-                "random_loss", f"the {limits.LIMITS[name]}, which random loss keeps small", "",
-                self._link_key("loss"),
-            )  # fmt: skip
+            what = f"the {limits.LIMITS[name]}{whose}, which random loss keeps small"
+            return told("random_loss", what, "", self._link_key("loss"))
         # Those of the warm-up count, too: a window may need longer than that to grow again.
-        if link.queue_drops_series[-1:].sum() > 0:
-            what = f"the {limits.LIMITS[name]}, which the bottleneck's queue keeps small"
+        if link.queue_drops > 0 or (link.queue_drops_series[-1:].sum() > 0 and not way.loss):
+            queue = "its link's queue" if is_chain else "the bottleneck's queue"
+            what = f"the {limits.LIMITS[name]}{whose}, which {queue} keeps small"
             if way.queue.name == "drop-tail":
                 return told("queue", what, str(way.buffer), self._link_key("buffer"))
             return told("queue", what, way.queue.name, self._link_key("queue"))
-        where = "inside the tunnel " if leg.name == "app" and self.entry is not None else ""
-        # Of a chain, which may have a congestion control on each hop, it tells which one is slow.
-        hops = [it.name for it in self.legs if it.name.startswith("carrier")]
-        whose = f"{leg.name}, {leg.cc}" if leg.name in hops and len(hops) > 1 else leg.cc
-        return told(name, f"the {limits.LIMITS[name]} {where}of {whose}", "", "")
+        whose = whose or f" {where}of {leg.cc}"
+        return told(name, f"the {limits.LIMITS[name]}{whose}", "", "")
 
     @cached_property
     def _step(self) -> Step:
@@ -487,6 +491,14 @@ class _Flow:
         loads, name = self.connection.loads, self.network.bottleneck.link
         crossed = (step for step in loads if step.link == name)
         return next(crossed, None) or self.network.narrowest(loads)
+
+    def _step_of(self, carrier: str) -> Step:
+        """The bottleneck, if the hop of this carrier crosses it, or else the hop's own."""
+        hop = self.connection.hops[int(carrier.removeprefix("carrier") or 1) - 1]
+        steps = hop.sent_by(self.sender)
+        return (
+            self._step if self._step in steps else self.network.narrowest(dict.fromkeys(steps, 1))
+        )
 
     def _link(self) -> Any:
         return self.run.way(self._step)
@@ -499,6 +511,10 @@ class _Flow:
     def _link_key(self, name: str) -> str:
         """A key of the bottleneck."""
         network, link = self.run.experiment.network, self._step.link
+        if network is None and self.tunnel is not None and self.tunnel.chain and link != "path":
+            number = int(link.removeprefix("hop")) - 2
+            if getattr(self.tunnel.chain[number], name, None) is not None:
+                return self._tunnel_key(f"chain.{number}.{name}")
         return f"path.{name}" if network is None else f"network.links.{link}.{name}"
 
     def _set_rate(self, leg: Any) -> tuple[str, str] | None:

@@ -240,6 +240,19 @@ def test_the_carrier_of_a_tunnel_that_the_far_gateway_dials():
     assert flow["limited_by"]["key"] == "tunnel.send_buffer"
 
 
+def test_the_lossy_hop_of_a_chain_is_named_with_its_key():
+    hops = [{"rtt": "80ms", "loss": "0.5%"}, {"rtt": "20ms"}]
+    for direction in ("up", "down"):
+        keys = {
+            "path": {"rate": "100Mbps", "rtt": "30ms"}, "direction": direction,
+            "tunnel": {"name": "gost-relay-ws", "chain": hops},
+        }  # fmt: skip
+        flow = _run({**keys, **LATER, "duration": "8s"})
+        assert flow["limited_by"]["key"] == "tunnel.chain.0.loss"
+        better = _run({**keys, **LATER, "duration": "8s"}, {"tunnel.chain.0.loss": "0.05%"})
+        assert better["flow_goodput"] > 1.3 * flow["flow_goodput"]
+
+
 def _run(keys, changes=None):
     table = {"path": FAST, "flows": {"cc": "cubic"}, "duration": "4s", **keys}
     experiment = tc.config.scenario.build(table, changes or {})
