@@ -200,7 +200,7 @@ models: setup ## Test suites, scratch programs and benchmark, too
 	@$(BIN)/cmake --build $(BUILD) -- --quiet
 
 .PHONY: programs
-programs: setup ## Of `make models`, the programs that Python tests run
+programs: setup ## Of `make models`, the programs of scratch/ and those that Python tests run
 	@$(BIN)/cmake --build $(BUILD) --target programs -- --quiet
 
 # Which versions of Python: make wheels PYTHONS=3.12

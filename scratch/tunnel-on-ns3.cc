@@ -5,7 +5,7 @@
 /**
  * \file
  * A tunnel of the catalogue between two hosts of ns-3, beside a plain transfer. The two talk across
- * a router; the far link is the bottleneck. Copy this file to scratch/NAME.cc, run `make models`,
+ * a router; the far link is the bottleneck. Copy this file to scratch/NAME.cc, run `make programs`,
  * then `build/release/scratch/NAME --help`. Where to start: another topology in Run().
  */
 #include "nodes/tunnel-helper.h"

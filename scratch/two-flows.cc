@@ -8,7 +8,7 @@
  *
  * Everything between the applications is put together by hand here, which tunnelcc::World does for
  * whole experiments (models/experiment/world.h, with tunnels), and printed instead of recorded.
- * Copy this file to scratch/NAME.cc, run `make models`, then `build/release/scratch/NAME --help`.
+ * Copy this file to scratch/NAME.cc, run `make programs`, then `build/release/scratch/NAME --help`.
  * Where to start: another topology in Dumbbell, other traffic in Flow, other columns in Report.
  */
 #include "congestion/congestion-control.h"

@@ -6,7 +6,7 @@
  * \file
  * Stations of an 802.11ac network, or phones of an LTE cell, download from a server: with this
  * project's TCP or with that of ns-3, plainly or through a tunnel of the catalogue. Any application
- * and device of ns-3 can use both. Copy this file to scratch/NAME.cc, run `make models`, then
+ * and device of ns-3 can use both. Copy this file to scratch/NAME.cc, run `make programs`, then
  * `build/release/scratch/NAME --help`.
  */
 #include "nodes/tunnel-helper.h"

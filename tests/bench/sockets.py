@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What tunnelcc::LinuxTcpSocket costs beside a socket of ns-3, on the same devices.
 
-``.venv/bin/python tests/bench/sockets.py`` runs build/release/on-devices (`make models`) and prints
-a table of instructions and CPU time for each data packet that comes to the bottleneck. Each is the
-difference of two runs, one twice as long, so that what a run takes once is not in it. The packet
-crosses three links of ns-3, and so does its ACK.
+``.venv/bin/python tests/bench/sockets.py`` runs build/release/on-devices (`make programs`) and
+prints a table of instructions and CPU time for each data packet that comes to the bottleneck. Each
+is the difference of two runs, one twice as long, so that what a run takes once is not in it. The
+packet crosses three links of ns-3, and so does its ACK.
 """
 
 from __future__ import annotations

@@ -14,6 +14,7 @@ from helpers import ROOT
 
 PROGRAM = ROOT / "build/release/scratch/wireless"
 SCRIPT = ROOT / "scratch/wifi_stations.py"
+PAGE = ROOT / "docs/pages/tasks/tcp-in-ns3.md"
 HAS_BINDINGS = importlib.util.find_spec("cppyy") is not None
 
 
@@ -71,6 +72,15 @@ class TestBindings:
         assert run.returncode == 0, run.stderr
         assert run.stdout.splitlines() == twin.stdout.partition(";")[0].splitlines()
         assert re.search(r"together: +1\d\d\.\d Mbit/s", run.stdout)
+
+    def test_the_first_program_of_the_page_runs(self, tmp_path):
+        (program,) = re.findall(
+            r"```python\n(from tunnelcc.ns3 .*?)```", PAGE.read_text(), re.DOTALL
+        )
+        run = python("-c", program, folder=tmp_path)
+        assert run.returncode == 0, run.stderr
+        # 1448 of 1502 bytes of each frame, less slow start
+        assert 0.95 * 20 * 1448 / 1502 < float(run.stdout.split()[0]) < 20 * 1448 / 1502
 
     def test_the_example_runs_with_the_tcp_of_ns3(self, tmp_path):
         run = python(SCRIPT, "--stock", "--cc", "ns3::TcpCubic", folder=tmp_path)
