@@ -4,6 +4,7 @@
 #include "cake.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -22,6 +23,18 @@ constexpr uint32_t BLUE_UP = 1U << 24;
 constexpr uint32_t BLUE_DOWN = 1U << 20;
 
 constexpr uint32_t ETHERNET_HEADER = 14; // bytes
+
+/// 1 / sqrt(n) of small counts n, in units of 2^-32; larger ones take a Newton step (sch_cake
+/// cobalt_invsqrt()).
+const std::array<uint32_t, 16> ROOTS = [] {
+    std::array<uint32_t, 16> roots{};
+    for (size_t n = 0; n < roots.size(); ++n)
+    {
+        const double root = std::exp2(32) / std::sqrt(std::max<double>(n, 1));
+        roots[n] = static_cast<uint32_t>(std::min(std::round(root), std::exp2(32) - 1));
+    }
+    return roots;
+}();
 
 /// What an ACK says, alone or in a data packet.
 struct AckFields
@@ -101,10 +114,24 @@ IsSuperfluous(const AckFields& earlier, const AckFields& later)
 } // namespace
 
 void
+Cobalt::SetCount(uint32_t count)
+{
+    m_count = count;
+    if (count < ROOTS.size())
+    {
+        m_inverseRoot = ROOTS[count];
+        return;
+    }
+    // y <- y (3 - n y^2) / 2, with 32 bits behind the point; the parts lose two bits, as there.
+    const uint64_t root = m_inverseRoot;
+    const uint64_t parts = (3ULL << 32) - count * (root * root >> 32);
+    m_inverseRoot = static_cast<uint32_t>((parts >> 2) * root >> 31);
+}
+
+void
 Cobalt::Schedule(int64_t from, int64_t interval)
 {
-    m_dropNext = from + static_cast<int64_t>(static_cast<double>(interval) /
-                                             std::sqrt(std::max<uint32_t>(m_count, 1)));
+    m_dropNext = from + static_cast<int64_t>(static_cast<uint64_t>(interval) * m_inverseRoot >> 32);
 }
 
 void
@@ -132,7 +159,7 @@ Cobalt::OnEmpty(int64_t now, const Times& times)
     m_isDropping = false;
     if (m_count && now >= m_dropNext)
     {
-        --m_count;
+        SetCount(m_count - 1);
         Schedule(m_dropNext, times.interval);
     }
 }
@@ -166,7 +193,7 @@ Cobalt::Judge(int64_t now,
     if (isDue && m_isDropping)
     {
         fate = {canMark, !canMark};
-        m_count += m_count < std::numeric_limits<uint32_t>::max();
+        SetCount(m_count + (m_count < std::numeric_limits<uint32_t>::max()));
         Schedule(m_dropNext, times.interval);
         isPast = now > m_dropNext;
     }
@@ -174,7 +201,7 @@ Cobalt::Judge(int64_t now,
     {
         while (isDue)
         {
-            --m_count;
+            SetCount(m_count - 1);
             Schedule(m_dropNext, times.interval);
             isPast = now > m_dropNext;
             isDue = m_count && now >= m_dropNext;
@@ -280,26 +307,25 @@ CakeQueueDisc::QueueOf(uint32_t flow)
     const uint64_t tag = TagOf(flow);
     const auto first = static_cast<uint32_t>(tag % CAKE_QUEUES);
     const uint32_t set = first - first % CAKE_WAYS;
-    FlowQueue* free = nullptr;
+    FlowQueue* chosen = nullptr;
     for (uint32_t i = 0; i < CAKE_WAYS; ++i)
     {
         FlowQueue& queue = *m_queues[set + (first + i) % CAKE_WAYS];
-        if (queue.role != Role::NONE && queue.tag == tag)
+        if (queue.tag == tag && queue.role != Role::NONE)
         {
             return queue;
         }
-        if (queue.role == Role::NONE && !free)
+        if (queue.tag == tag || (queue.role == Role::NONE && !chosen))
         {
-            free = &queue;
+            chosen = &queue;
         }
     }
-    if (free)
-    {
-        free->tag = tag;
-        free->hosts = m_hosts[flow];
-        return *free;
-    }
-    return *m_queues[first]; // it is shared
+    FlowQueue& queue = chosen ? *chosen : *m_queues[first]; // others have it, and share it
+    CountHosts(queue, -1);
+    queue.tag = tag;
+    queue.hosts = m_hosts[flow];
+    CountHosts(queue, 1);
+    return queue;
 }
 
 CakeQueueDisc::Turns&
@@ -325,27 +351,32 @@ CakeQueueDisc::MoveToEnd(Turns& turns, FlowQueue& queue)
 }
 
 void
+CakeQueueDisc::CountHosts(const FlowQueue& queue, int32_t change)
+{
+    if (queue.role == Role::BULK)
+    {
+        m_sources[queue.hosts.source] += change;
+        m_destinations[queue.hosts.destination] += change;
+    }
+}
+
+void
 CakeQueueDisc::BecomeBulk(FlowQueue& queue)
 {
     queue.role = Role::BULK;
     ++m_bulk;
-    ++m_sources[queue.hosts.source];
-    ++m_destinations[queue.hosts.destination];
+    CountHosts(queue, 1);
 }
 
 void
 CakeQueueDisc::StopBeingBulk(const FlowQueue& queue)
 {
-    if (queue.role == Role::BULK)
-    {
-        --m_bulk;
-        --m_sources[queue.hosts.source];
-        --m_destinations[queue.hosts.destination];
-    }
+    m_bulk -= queue.role == Role::BULK;
+    CountHosts(queue, -1);
 }
 
 int64_t
-CakeQueueDisc::Quantum(const FlowQueue& queue, uint32_t dither) const
+CakeQueueDisc::Quantum(const FlowQueue& queue)
 {
     uint32_t load = 1; // queues of the busier host
     if (m_countsSources)
@@ -357,6 +388,8 @@ CakeQueueDisc::Quantum(const FlowQueue& queue, uint32_t dither) const
         load = std::max(load, m_destinations[queue.hosts.destination]);
     }
     constexpr uint32_t ONE = 65535; // sch_cake quantum_div[]
+    constexpr double RANGE = 1 << 16;
+    const auto dither = static_cast<int64_t>(m_stream.RandU01() * RANGE);
     return (int64_t{m_quantum} * (ONE / load) + dither) >> 16;
 }
 
@@ -384,7 +417,7 @@ CakeQueueDisc::Enqueue(int64_t now, QueuedPacket* packet)
     {
         MoveToEnd(m_new, queue);
         queue.role = Role::SPARSE;
-        queue.deficit = Quantum(queue, 0);
+        queue.deficit = Quantum(queue);
     }
     else if (queue.role == Role::SPARSE_WAIT)
     {
@@ -517,8 +550,7 @@ CakeQueueDisc::Dequeue(int64_t now)
             {
                 queue.role = Role::SPARSE_WAIT;
             }
-            constexpr double RANGE = 1 << 16;
-            queue.deficit += Quantum(queue, static_cast<uint32_t>(m_stream.RandU01() * RANGE));
+            queue.deficit += Quantum(queue);
             continue;
         }
         while (true)

@@ -19,8 +19,6 @@ namespace tunnelcc
  * COBALT, the queue management of CAKE: CoDel that goes on where it was when a queue fills again,
  * and BLUE against flows that do not respond (Høiland-Jørgensen, Täht and Morton 2018, section
  * III.D; Linux sch_cake cobalt_should_drop()).
- *
- * Differs from Linux: the square root is exact, while theirs is a Newton step above 16 drops.
  */
 class Cobalt
 {
@@ -67,9 +65,13 @@ class Cobalt
     }
 
   private:
+    void SetCount(uint32_t count);
     void Schedule(int64_t from, int64_t interval);
 
-    uint32_t m_count{0};       //!< of drops, less those that time has worn off
+    uint32_t m_count{0}; //!< of drops, less those that time has worn off
+    /// 1 / sqrt(m_count), in units of 2^-32. A new queue has 0, as in Linux: it drops the second
+    /// late packet, not the first one after an interval. Only when the count changes is it set.
+    uint32_t m_inverseRoot{0};
     uint32_t m_probability{0}; //!< of BLUE, in units of 2^-32
     int64_t m_dropNext{0};     //!< time of the next drop or decay, ns
     int64_t m_changed{0};      //!< when the probability last changed, ns
@@ -133,7 +135,10 @@ class CakeQueueDisc final : public QueueDisc
     Turns& TurnsOf(const FlowQueue& queue);
     void BecomeBulk(FlowQueue& queue);
     void StopBeingBulk(const FlowQueue& queue);
-    int64_t Quantum(const FlowQueue& queue, uint32_t dither) const;
+    /// Count its hosts, if it fills the link.
+    void CountHosts(const FlowQueue& queue, int32_t change);
+    /// \returns bytes of a turn, rounded at random
+    int64_t Quantum(const FlowQueue& queue);
     void RunEmpty(int64_t now, FlowQueue& queue);
     const QueuedPacket* DropFromLongest(int64_t now);
     QueuedPacket* FilterAck(FlowQueue& queue, const QueuedPacket& newest);

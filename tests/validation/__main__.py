@@ -28,6 +28,7 @@ from validation import (
     suite,
     table,
     theory,
+    virtual,
 )
 from validation.check import Group
 
@@ -48,6 +49,7 @@ GROUPS: Mapping[str, Callable[[], Group]] = {
     "theory": theory.group,
     "bbr": bbr.group,
     "bbr3": bbr3.group,
+    "virtual": virtual.group,
     "ns3": stock.group,
 }
 

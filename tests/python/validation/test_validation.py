@@ -33,13 +33,14 @@ from validation import (
     suite,
     table,
     theory,
+    virtual,
 )
 from validation.__main__ import validate
 from validation.check import Group, Kind, Verdict
 from validation.compare import Between, MeanNear, SameBranches, SameFrequency
 from validation.reference import DATA, branch_counts, cells, series
 
-GROUPS = (linux, programs, theory, bbr, bbr3)
+GROUPS = (linux, programs, theory, bbr, bbr3, virtual)
 TABLES = {
     "loss_by_rtt": (49, 160),
     "buffer_shares": (17, 26),
