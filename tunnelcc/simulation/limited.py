@@ -335,8 +335,22 @@ class _Flow:
         if (asked := self._asked(leg, is_sender=True)) is not None:
             return self._of_asker(leg, "send buffer", *asked)
         host = self._end(leg, is_sender=True)
+        if (memory := self._memory(host, leg, self.network.hosts[host].send_buffer)) is not None:
+            return memory
         wmem, key = self.network.hosts[host].tcp_wmem, self._host_key(host, "tcp_wmem")
         return f"the send buffer of {host}", format_size(wmem), key
+
+    def _memory(self, host: str, leg: str, room: int) -> tuple[str, str, str] | None:
+        """The memory of a host's sockets, if it keeps a buffer far below its limit of ``room``."""
+        keys = self.network.hosts[host]
+        if not keys.socket_memory:
+            return None
+        held = next(it for it in self.legs if it.name == leg).in_flight
+        if median(held[self.run["time"] > self.run.experiment.warmup]) > room / 2:
+            return None
+        name = "memory" if keys.tcp_memory is None else "tcp_memory"
+        value = format_size(getattr(keys, name))
+        return f"the memory of {host}'s sockets", value, self._host_key(host, name)
 
     def _of_asker(self, leg: str, what: str, size: int, key: str) -> tuple[str, str, str]:
         """Name the buffer of ``size`` bytes that somebody asked for with ``key``."""
@@ -440,6 +454,8 @@ class _Flow:
         if not self.connection.tcp.window_scaling and keys.receive_window > UNSCALED_WINDOW:
             what = f"the receive window of {host}, which is not scaled"
             return what, format_size(UNSCALED_WINDOW), "tcp.window_scaling"
+        if (memory := self._memory(host, leg, keys.receive_window)) is not None:
+            return memory
         rmem = format_size(keys.receive_buffer)
         return f"the receive window of {host}", rmem, self._host_key(host, "tcp_rmem")
 

@@ -240,6 +240,17 @@ def test_the_carrier_of_a_tunnel_that_the_far_gateway_dials():
     assert flow["limited_by"]["key"] == "tunnel.send_buffer"
 
 
+@pytest.mark.parametrize("tunnel", ["gost-relay-ws", "vtun"])
+def test_the_memory_of_sockets(tunnel):
+    keys = {"tunnel": tunnel, "hosts": {"client": {"tcp_memory": "2MiB"}}, **LATER}
+    flow = _run(keys)
+    assert flow["limited_by"]["key"] == "hosts.client.tcp_memory"
+    more = _run(keys, {"hosts.client.tcp_memory": "16MiB"})
+    assert more["flow_goodput"] > 1.3 * flow["flow_goodput"]
+    own = {"tcp_memory": "64MiB", "tcp_wmem": "256KiB"}  # enough memory is no limit
+    assert _run({**keys, "hosts": {"client": own}})["limited_by"]["key"] == "hosts.client.tcp_wmem"
+
+
 def test_the_lossy_hop_of_a_chain_is_named_with_its_key():
     hops = [{"rtt": "80ms", "loss": "0.5%"}, {"rtt": "20ms"}]
     for direction in ("up", "down"):
