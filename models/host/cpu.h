@@ -279,18 +279,34 @@ class CpuThread final : public EventSource
         }
     }
 
-    /// A piece of work is done.
+    /// A piece of work is done, and so are those after it whose ends are the simulation's next
+    /// events.
     void Fire(int64_t now) override
     {
-        CpuUser* user = m_user;
-        m_user = nullptr;
-        if (!m_waiting.IsEmpty())
+        m_isFiring = true;
+        for (;;)
         {
-            Work next = m_waiting.Front();
-            m_waiting.Pop();
-            Begin(now, next);
+            CpuUser* user = m_user;
+            m_user = nullptr;
+            if (!m_waiting.IsEmpty())
+            {
+                Work next = m_waiting.Front();
+                m_waiting.Pop();
+                Begin(now, next);
+            }
+            user->OnComputed(now);
+            if (!m_user || !m_loop.IsNext(m_end, m_rank))
+            {
+                break;
+            }
+            m_loop.AdvanceTo(m_end); // no need of the queue
+            now = m_end;
         }
-        user->OnComputed(now);
+        m_isFiring = false;
+        if (m_user)
+        {
+            m_loop.Insert(m_end, m_rank, this);
+        }
     }
 
   private:
@@ -303,11 +319,17 @@ class CpuThread final : public EventSource
     void Begin(int64_t now, const Work& work)
     {
         m_user = work.user;
-        m_loop.Insert(m_cpu.Run(now, work.cost, this, true), m_rank, this);
+        m_end = m_cpu.Run(now, work.cost, this, true);
+        if (!m_isFiring)
+        {
+            m_loop.Insert(m_end, m_rank, this);
+        }
     }
 
     Cpu& m_cpu;
     CpuUser* m_user{nullptr}; //!< whose work it does now
+    int64_t m_end{0};         //!< when that is done, ns
+    bool m_isFiring{false};   //!< that end is not in the queue of events yet
     Fifo<Work> m_waiting;
 };
 

@@ -232,6 +232,57 @@ class ThreadTest : public SimulationTestCase
     }
 };
 
+class TwoThreadsTest : public SimulationTestCase
+{
+  public:
+    TwoThreadsTest()
+        : SimulationTestCase("Ends of work of two threads come in order of time, then of rank")
+    {
+    }
+
+  private:
+    /// Submits as much work again until it has done three pieces.
+    class Worker final : public CpuUser
+    {
+      public:
+        Worker(Cpu& cpu, int64_t cost, std::vector<int64_t>& log)
+            : m_cost(cost),
+              m_log(log),
+              m_thread(cpu)
+        {
+            m_thread.Submit(0, static_cast<double>(cost), *this);
+            m_thread.Submit(0, static_cast<double>(cost), *this);
+        }
+
+        void OnComputed(int64_t now) override
+        {
+            m_log.push_back(1000 * now + m_cost);
+            if (++m_done == 1)
+            {
+                m_thread.Submit(now, static_cast<double>(m_cost), *this);
+            }
+        }
+
+      private:
+        const int64_t m_cost;
+        std::vector<int64_t>& m_log;
+        int m_done{0};
+        CpuThread m_thread;
+    };
+
+    void DoRun() override
+    {
+        Cores cores(2, 0);
+        Cpu cpu(cores, 1);
+        std::vector<int64_t> log; // time and whose work
+        Worker slow(cpu, 15, log);
+        Worker quick(cpu, 10, log);
+        RunUntil(SECOND);
+        const std::vector<int64_t> expected{10'010, 15'015, 20'010, 30'015, 30'010, 45'015};
+        NS_TEST_EXPECT_MSG_EQ((log == expected), true, "none runs ahead of the other");
+    }
+};
+
 class HostTestSuite : public ns3::TestSuite
 {
   public:
@@ -245,6 +296,7 @@ class HostTestSuite : public ns3::TestSuite
         AddTestCase(new OneThingAtATimeTest, Duration::QUICK);
         AddTestCase(new OneMachineTest, Duration::QUICK);
         AddTestCase(new ThreadTest, Duration::QUICK);
+        AddTestCase(new TwoThreadsTest, Duration::QUICK);
     }
 };
 
