@@ -46,13 +46,14 @@ Bbr::InitPacingRate(SenderState& state)
 {
     m_hasSeenRtt = state.srtt > 0;
     const auto rtt = static_cast<double>(m_hasSeenRtt ? state.srtt : NOMINAL_RTT);
-    state.pacingRate = m_parameters.startupGain * state.cwnd * 1e9 / rtt * m_paceFactor * state.mss;
+    state.pacingRate =
+        m_constants->startupGain * state.cwnd * 1e9 / rtt * m_constants->paceFactor * state.mss;
 }
 
 void
 Bbr::SetPacingRate(SenderState& state, double gain)
 {
-    const double rate = gain * GetBandwidth() * m_paceFactor * state.mss;
+    const double rate = gain * GetBandwidth() * m_constants->paceFactor * state.mss;
     if (!m_hasSeenRtt && state.srtt > 0)
     {
         InitPacingRate(state);
@@ -78,11 +79,11 @@ Bbr::SetCwnd(SenderState& state, const AckEvent& event)
         {
             state.cwnd += event.ackedSacked;
         }
-        state.cwnd = std::max(state.cwnd, m_minCwnd);
+        state.cwnd = std::max(state.cwnd, m_constants->minCwnd);
     }
     if (m_mode == Mode::PROBE_RTT)
     {
-        state.cwnd = std::min(state.cwnd, m_minCwnd);
+        state.cwnd = std::min(state.cwnd, m_constants->minCwnd);
     }
 }
 
@@ -154,12 +155,12 @@ Bbr::AddBurstAllowance(const SenderState& state, uint32_t segments)
 uint32_t
 Bbr::GetAggregationAllowance() const
 {
-    if (!m_isPipeFull || m_parameters.extraAckedGain == 0)
+    if (!m_isPipeFull || m_constants->extraAckedGain == 0)
     {
         return 0;
     }
-    const double most = std::min<double>(GetBandwidth() * m_parameters.extraAckedMax, MAX_WINDOW);
-    const double extra = m_parameters.extraAckedGain * m_aggregation.GetExtraAcked();
+    const double most = std::min<double>(GetBandwidth() * m_constants->extraAckedMax, MAX_WINDOW);
+    const double extra = m_constants->extraAckedGain * m_aggregation.GetExtraAcked();
     return static_cast<uint32_t>(std::min(extra, most));
 }
 

@@ -33,8 +33,11 @@ class BbrPolicer
         double rateRatio{1. / 8};        //!< `bbr_lt_bw_ratio`
         double rateDifference{500};      //!< `bbr_lt_bw_diff`, bytes/s (4 kbit/s)
         uint32_t useRounds{48};          //!< `bbr_lt_bw_max_rtts`
+
+        bool operator==(const Parameters&) const = default;
     };
 
+    /// \param parameters which outlive it
     explicit BbrPolicer(const Parameters& parameters);
 
     /// Forget the rate and wait for the next loss.
@@ -82,14 +85,15 @@ class BbrPolicer
     void Sample(const SenderState& state, double paceOf);
     void EndInterval(const SenderState& state, double rate, double paceOf);
 
-    Parameters m_parameters;
+    // What each ACK looks at comes first.
+    bool m_isDetected{false};
+    bool m_isSampling{false};
+    uint32_t m_rounds{0};         //!< rounds in this interval, or of use
     double m_rate{0};             //!< segments/s; of the last interval, or of the policer
     uint64_t m_startDelivered{0}; //!< SenderState::delivered at the interval's start
     uint64_t m_startLost{0};      //!< SenderState::lost at the interval's start
     int64_t m_startTime{0};       //!< SenderState::deliveredTime at the interval's start, ns
-    uint32_t m_rounds{0};         //!< rounds in this interval, or of use
-    bool m_isSampling{false};
-    bool m_isDetected{false};
+    const Parameters& m_parameters;
 };
 
 } // namespace tunnelcc

@@ -16,22 +16,25 @@ constexpr uint32_t PROBING_PHASES = 2;
 
 } // namespace
 
+Bbr::Constants::Constants(const BbrParameters& parameters)
+    : BbrParameters(parameters),
+      cycleLength(PROBING_PHASES + (probeInterval > 0 ? 1 : cruisePhases)),
+      probeIntervalTime(ToNanoseconds(probeInterval)),
+      probeRttIntervalTime(ToNanoseconds(probeRttInterval)),
+      probeRttDurationTime(ToNanoseconds(probeRttDuration)),
+      paceFactor(1 - pacingMargin),
+      policer{policerDetection,
+              policerMinRounds,
+              policerLossThreshold,
+              policerRateRatio,
+              policerRateDifference,
+              policerUseRounds}
+{
+}
+
 Bbr::Bbr(const BbrParameters& parameters, int64_t stream)
-    : m_parameters(parameters),
-      m_cycleLength(PROBING_PHASES + (parameters.probeInterval > 0 ? 1 : parameters.cruisePhases)),
-      m_probeInterval(ToNanoseconds(parameters.probeInterval)),
-      m_probeRttInterval(ToNanoseconds(parameters.probeRttInterval)),
-      m_probeRttDuration(ToNanoseconds(parameters.probeRttDuration)),
-      m_bandwidthWindow(parameters.bandwidthWindow),
-      m_extraAckedWindow(parameters.extraAckedWindow),
-      m_minCwnd(parameters.minCwnd),
-      m_paceFactor(1 - parameters.pacingMargin),
-      m_policer(BbrPolicer::Parameters{parameters.policerDetection,
-                                       parameters.policerMinRounds,
-                                       parameters.policerLossThreshold,
-                                       parameters.policerRateRatio,
-                                       parameters.policerRateDifference,
-                                       parameters.policerUseRounds}),
+    : m_constants(Share(Constants(parameters))),
+      m_policer(m_constants->policer),
       m_random(stream)
 {
 }
@@ -68,7 +71,7 @@ Bbr::NameOf(Mode mode)
 uint32_t
 Bbr::MinTsoSegments(const SenderState& state) const
 {
-    return state.pacingRate < m_parameters.minTsoRate ? 1 : 2;
+    return state.pacingRate < m_constants->minTsoRate ? 1 : 2;
 }
 
 void
@@ -177,14 +180,14 @@ Bbr::UpdateBandwidth(SenderState& state, const AckEvent& event)
         static_cast<double>(rate.delivered) * 1e9 / static_cast<double>(rate.interval);
     if (!rate.isAppLimited || bandwidth >= m_maxBandwidth.Get())
     {
-        m_maxBandwidth.Update(bandwidth, m_roundCount, m_bandwidthWindow);
+        m_maxBandwidth.Update(bandwidth, m_roundCount, m_constants->bandwidthWindow);
     }
 }
 
 void
 Bbr::UpdatePolicer(const SenderState& state, const BbrPolicer::Observation& observation)
 {
-    if (m_policer.Update(state, observation, m_paceFactor * state.mss))
+    if (m_policer.Update(state, observation, m_constants->paceFactor * state.mss))
     {
         EnterProbeBw(state);
     }
@@ -193,13 +196,13 @@ Bbr::UpdatePolicer(const SenderState& state, const BbrPolicer::Observation& obse
 void
 Bbr::UpdateAckAggregation(const SenderState& state, const AckEvent& event)
 {
-    if (event.ackedSacked == 0 || !event.rate.IsValid() || m_parameters.extraAckedGain == 0)
+    if (event.ackedSacked == 0 || !event.rate.IsValid() || m_constants->extraAckedGain == 0)
     {
         return;
     }
     if (m_isRoundStart)
     {
-        m_aggregation.EndRound(m_extraAckedWindow);
+        m_aggregation.EndRound(m_constants->extraAckedWindow);
     }
     m_aggregation.OnDelivered(state.deliveredTime, event.ackedSacked, GetBandwidth(), state.cwnd);
 }
@@ -219,7 +222,7 @@ Bbr::IsPhaseOver(const SenderState& state, const AckEvent& event)
     const bool isFullLength = state.deliveredTime - m_cycleTime > m_minRtt;
     if (m_pacingGain == 1)
     {
-        return isFullLength && state.deliveredTime - m_probeTime >= m_probeInterval;
+        return isFullLength && state.deliveredTime - m_probeTime >= m_constants->probeIntervalTime;
     }
     if (m_pacingGain > 1)
     {
@@ -240,13 +243,13 @@ Bbr::CheckFullPipe(const AckEvent& event)
     {
         return;
     }
-    if (m_maxBandwidth.Get() >= m_fullBandwidth * m_parameters.fullPipeGrowth)
+    if (m_maxBandwidth.Get() >= m_fullBandwidth * m_constants->fullPipeGrowth)
     {
         m_fullBandwidth = m_maxBandwidth.Get();
         m_fullPipeCount = 0;
         return;
     }
-    m_isPipeFull = ++m_fullPipeCount >= m_parameters.fullPipeRounds;
+    m_isPipeFull = ++m_fullPipeCount >= m_constants->fullPipeRounds;
 }
 
 void
@@ -267,14 +270,15 @@ Bbr::CheckDrain(SenderState& state, int64_t now)
 void
 Bbr::UpdateMinRtt(SenderState& state, const AckEvent& event)
 {
-    const bool isExpired = event.now > m_minRttTime + m_probeRttInterval;
-    const bool isTie = m_parameters.renewMinRttOnTie && event.rtt == m_minRtt;
+    const bool isExpired = event.now > m_minRttTime + m_constants->probeRttIntervalTime;
+    const bool isTie = m_constants->renewMinRttOnTie && event.rtt == m_minRtt;
     if (event.rtt >= 0 && (event.rtt < m_minRtt || isTie || (isExpired && !event.isAckDelayed)))
     {
         m_minRtt = event.rtt;
         m_minRttTime = event.now;
     }
-    if (isExpired && !m_isIdleRestart && m_mode != Mode::PROBE_RTT && m_probeRttDuration > 0)
+    if (isExpired && !m_isIdleRestart && m_mode != Mode::PROBE_RTT &&
+        m_constants->probeRttDurationTime > 0)
     {
         m_mode = Mode::PROBE_RTT;
         SaveCwnd(state);
@@ -297,9 +301,9 @@ Bbr::RunProbeRtt(SenderState& state, int64_t now)
     state.MarkAppLimited(state.inFlight);
     if (m_probeRttDoneTime == 0)
     {
-        if (state.inFlight <= m_minCwnd)
+        if (state.inFlight <= m_constants->minCwnd)
         {
-            m_probeRttDoneTime = now + m_probeRttDuration;
+            m_probeRttDoneTime = now + m_constants->probeRttDurationTime;
             m_isProbeRttRoundDone = false;
             m_nextRoundDelivered = state.delivered;
         }
@@ -342,22 +346,22 @@ Bbr::EnterProbeBw(const SenderState& state)
 {
     m_mode = Mode::PROBE_BW;
     // Any phase but the draining one (bbr_cycle_rand).
-    m_cycleIndex = m_cycleLength - 1 - m_random.DrawBelow(m_cycleLength - 1);
+    m_cycleIndex = m_constants->cycleLength - 1 - m_random.DrawBelow(m_constants->cycleLength - 1);
     AdvanceCyclePhase(state);
-    if (m_probeInterval > 0)
+    if (m_constants->probeIntervalTime > 0)
     {
-        m_probeTime =
-            state.deliveredTime -
-            static_cast<int64_t>(static_cast<double>(m_probeInterval) * m_random.DrawFraction());
+        m_probeTime = state.deliveredTime -
+                      static_cast<int64_t>(static_cast<double>(m_constants->probeIntervalTime) *
+                                           m_random.DrawFraction());
     }
 }
 
 void
 Bbr::AdvanceCyclePhase(const SenderState& state)
 {
-    m_cycleIndex = (m_cycleIndex + 1) % m_cycleLength;
+    m_cycleIndex = (m_cycleIndex + 1) % m_constants->cycleLength;
     m_cycleTime = state.deliveredTime;
-    if (m_cycleIndex == 0 && m_probeInterval > 0)
+    if (m_cycleIndex == 0 && m_constants->probeIntervalTime > 0)
     {
         m_probeTime = m_cycleTime;
     }
@@ -369,21 +373,21 @@ Bbr::UpdateGains()
     switch (m_mode)
     {
     case Mode::STARTUP:
-        m_pacingGain = m_parameters.startupGain;
-        m_cwndGain = m_parameters.startupGain;
+        m_pacingGain = m_constants->startupGain;
+        m_cwndGain = m_constants->startupGain;
         break;
     case Mode::DRAIN:
-        m_pacingGain = m_parameters.drainGain;
-        m_cwndGain = m_parameters.startupGain;
+        m_pacingGain = m_constants->drainGain;
+        m_cwndGain = m_constants->startupGain;
         break;
     case Mode::PROBE_BW:
         m_pacingGain = 1;
         if (!m_policer.IsDetected() && m_cycleIndex < PROBING_PHASES)
         {
             m_pacingGain =
-                m_cycleIndex == 0 ? m_parameters.probeUpGain : m_parameters.probeDownGain;
+                m_cycleIndex == 0 ? m_constants->probeUpGain : m_constants->probeDownGain;
         }
-        m_cwndGain = m_parameters.cwndGain;
+        m_cwndGain = m_constants->cwndGain;
         break;
     case Mode::PROBE_RTT:
         m_pacingGain = 1;

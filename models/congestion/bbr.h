@@ -12,6 +12,7 @@
 #include "congestion/windowed-max-filter.h"
 
 #include <cstdint>
+#include <memory>
 
 /**
  * \file
@@ -57,10 +58,12 @@ struct BbrParameters
     double policerRateRatio{0.125};         //!< relative difference of two equal intervals
     double policerRateDifference{500};      //!< bytes/s
     uint32_t policerUseRounds{48};          //!< rounds
+
+    bool operator==(const BbrParameters&) const = default;
 };
 
 /// Bottleneck bandwidth and round-trip propagation time, version 1.
-class Bbr : public CongestionControl
+class alignas(64) Bbr : public CongestionControl
 {
   public:
     /// The state machine of the draft, section 3.3.
@@ -168,51 +171,52 @@ class Bbr : public CongestionControl
     uint32_t GetInNetworkAtDeparture(const SenderState& state, int64_t now, uint32_t inFlight);
     uint32_t GetBurst(const SenderState& state);
 
-    // Parameters in the units that the hot path computes in.
-    BbrParameters m_parameters;
-    uint32_t m_cycleLength;      //!< phases of PROBE_BW's gain cycle
-    int64_t m_probeInterval;     //!< ns
-    int64_t m_probeRttInterval;  //!< ns
-    int64_t m_probeRttDuration;  //!< ns
-    uint32_t m_bandwidthWindow;  //!< rounds
-    uint32_t m_extraAckedWindow; //!< rounds
-    uint32_t m_minCwnd;          //!< segments
-    double m_paceFactor;         //!< 1 − pacing margin
+    /// The parameters, and some of them in the units that the hot path computes in.
+    struct Constants : BbrParameters
+    {
+        explicit Constants(const BbrParameters& parameters);
+        bool operator==(const Constants&) const = default;
 
-    // Model of the path.
-    WindowedMaxFilter<double> m_maxBandwidth; //!< segments/s, by round
-    BbrPolicer m_policer;
-    AckAggregation m_aggregation;
-    int64_t m_minRtt{NEVER}; //!< ns
-    int64_t m_minRttTime{0}; //!< when m_minRtt was measured, ns
+        uint32_t cycleLength;         //!< phases of PROBE_BW's gain cycle
+        int64_t probeIntervalTime;    //!< ns
+        int64_t probeRttIntervalTime; //!< ns
+        int64_t probeRttDurationTime; //!< ns
+        double paceFactor;            //!< 1 − pacing margin
+        BbrPolicer::Parameters policer;
+    };
 
-    // Rounds.
-    uint64_t m_nextRoundDelivered{0}; //!< SenderState::delivered that ends the round
-    uint32_t m_roundCount{0};
-    bool m_isRoundStart{false};
-
-    // States.
+    // What each ACK and each burst need stands first, on few cache lines (hence alignas): where
+    // flows are many, they find it cold.
+    std::shared_ptr<const Constants> m_constants;
+    CaState m_priorCaState{CaState::OPEN}; //!< at the previous ACK
     Mode m_mode{Mode::STARTUP};
+    bool m_isRoundStart{false};
+    bool m_isPipeFull{false};
+    bool m_isConserving{false};
+    bool m_isIdleRestart{false};
+    bool m_hasSeenRtt{false};
+    bool m_isProbeRttRoundDone{false};
     double m_pacingGain{1};
     double m_cwndGain{1};
-    double m_fullBandwidth{0};   //!< segments/s at the last growth in STARTUP
-    uint32_t m_fullPipeCount{0}; //!< rounds without growth
-    bool m_isPipeFull{false};
-    uint32_t m_cycleIndex{0};
-    int64_t m_cycleTime{0};        //!< start of the phase, ns
-    int64_t m_probeTime{0};        //!< start of the cycle, ns; used with m_probeInterval
-    int64_t m_probeRttDoneTime{0}; //!< ns; 0: not yet down to the minimum
-    bool m_isProbeRttRoundDone{false};
-    bool m_isIdleRestart{false};
-    FlowRandom m_random; //!< draws the phase at which PROBE_BW starts
-
-    // Window and pacing.
-    bool m_hasSeenRtt{false};
-    CaState m_priorCaState{CaState::OPEN}; //!< at the previous ACK
-    bool m_isConserving{false};
-    uint32_t m_priorCwnd{0}; //!< segments, before recovery or PROBE_RTT
     double m_burstRate{-1};  //!< pacing rate that m_burst was computed for, bytes/s
     uint32_t m_burst{1};     //!< segments in a TSO burst
+    uint32_t m_priorCwnd{0}; //!< segments, before recovery or PROBE_RTT
+    int64_t m_minRtt{NEVER}; //!< ns
+    int64_t m_minRttTime{0}; //!< when m_minRtt was measured, ns
+    WindowedMaxFilter<double> m_maxBandwidth; //!< segments/s, by round
+    AckAggregation m_aggregation;
+    uint64_t m_nextRoundDelivered{0}; //!< SenderState::delivered that ends the round
+    uint32_t m_roundCount{0};         //!< round trips so far
+    uint32_t m_cycleIndex{0};
+    int64_t m_cycleTime{0}; //!< start of the phase, ns
+    BbrPolicer m_policer;
+
+    // What some states need.
+    double m_fullBandwidth{0};     //!< segments/s at the last growth in STARTUP
+    uint32_t m_fullPipeCount{0};   //!< rounds without growth
+    int64_t m_probeTime{0};        //!< start of the cycle, ns; used with a probe interval
+    int64_t m_probeRttDoneTime{0}; //!< ns; 0: not yet down to the minimum
+    FlowRandom m_random;           //!< draws the phase at which PROBE_BW starts
 };
 
 } // namespace tunnelcc

@@ -10,6 +10,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -88,6 +89,22 @@ inline int64_t
 ToNanoseconds(double seconds)
 {
     return static_cast<int64_t>(std::llround(seconds * 1e9));
+}
+
+/// One copy of constants for all algorithms that are made one after the other with equal ones:
+/// where flows are many, a processor's caches then have it.
+template <typename C>
+std::shared_ptr<const C>
+Share(const C& constants)
+{
+    static thread_local std::weak_ptr<const C> latest;
+    std::shared_ptr<const C> shared = latest.lock();
+    if (!shared || *shared != constants)
+    {
+        shared = std::make_shared<const C>(constants);
+        latest = shared;
+    }
+    return shared;
 }
 
 /// Message of the exception for a parameter that the algorithm does not have.

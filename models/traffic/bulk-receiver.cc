@@ -85,7 +85,7 @@ BulkReceiver::OnRead(int64_t now, uint64_t bytes)
     {
         m_firstByteTime = now;
     }
-    if (m_messageLatency)
+    if (m_sender)
     {
         RecordMessages(now);
     }

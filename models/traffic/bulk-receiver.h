@@ -85,7 +85,7 @@ class BulkReceiver final : public StreamUser, private CpuUser
     void OnComputed(int64_t now) override;
 
     ByteStream& m_socket;
-    FlowSpec m_flow;
+    const FlowSpec& m_flow;
     bool m_isClient;
     CpuThread& m_thread;
     double m_costPerByte;

@@ -26,7 +26,7 @@ class BulkSender final : public StreamUser, private CpuUser
   public:
     /**
      * \param socket that it writes to
-     * \param flow what to send and when
+     * \param flow what to send and when; outlives it
      * \param isClient whether it opened the connection
      * \param thread that runs its writes
      * \param costPerByte CPU ns per byte written
@@ -65,7 +65,7 @@ class BulkSender final : public StreamUser, private CpuUser
     void OnComputed(int64_t now) override;
 
     ByteStream& m_socket;
-    FlowSpec m_flow;
+    const FlowSpec& m_flow;
     bool m_isClient;
     CpuThread& m_thread;
     double m_costPerByte;

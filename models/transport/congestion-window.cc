@@ -22,10 +22,6 @@ CongestionWindow::CongestionWindow(const TcpSpec& spec,
 {
     m_state.mss = spec.mss;
     m_state.cwnd = spec.initialWindow;
-    if (m_wantsLosses)
-    {
-        m_board.KeepFlights();
-    }
 }
 
 // Calls of the algorithm -----------------------------------------------------------------------
@@ -46,6 +42,10 @@ CongestionWindow::Sync()
 void
 CongestionWindow::Init(int64_t now)
 {
+    if (m_wantsLosses)
+    {
+        m_board.KeepFlights();
+    }
     Sync();
     m_algorithm->Init(m_state, now);
     m_changeTime = now; // Linux tcp_init_transfer()

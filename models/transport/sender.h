@@ -261,10 +261,10 @@ class Sender
     void OnRetransmissionTimeout(int64_t now);
     void OnPersistTimeout(int64_t now);
 
-    // What each ACK needs stands together; see TcpEndpoint.
+    // What each ACK needs stands together, on few cache lines; see TcpEndpoint. The board is the
+    // last of it, as its end is for losses.
     const TcpSpec& m_spec;
     const TcpMemory* m_memory{nullptr}; //!< of the host; null: without limit
-    Scoreboard m_board;
     Pacer m_pacer;
     CongestionWindow m_window;
     SendBuffer m_buffer;
@@ -277,11 +277,12 @@ class Sender
     bool m_searchesMtu{false};                //!< there is an m_mtuSearch
     SendLimit m_idle{SendLimit::APPLICATION}; //!< the limit while nothing is written
     int64_t m_persistDeadline{NEVER};         //!< when the next window probe is due, ns
+    uint64_t m_pushed{0}; //!< stream offset up to which all was pushed (Linux pushed_seq)
     Timer<Sender, &Sender::OnTimer> m_timer;
     Timer<Sender, &Sender::OnPacingTimer> m_pacingTimer;
     SendLimits m_limits;
+    Scoreboard m_board;
     SegmentOutput& m_output;
-    uint64_t m_pushed{0}; //!< stream offset up to which all was pushed (Linux pushed_seq)
     uint64_t m_rtos{0};
     uint64_t m_probes{0};
     std::optional<MtuSearch> m_mtuSearch;
