@@ -440,7 +440,7 @@ def report_(
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=_PATH)
 @click.option("--cc", help="Congestion control of the flows, if the files do not tell.")
 @click.option(
-    "--runs", type=click.IntRange(40, 10_000), default=160, show_default=True,
+    "--runs", type=click.IntRange(40, 10_000), default=208, show_default=True,
     help="Simulations to search with.",
 )  # fmt: skip
 @_jobs_option

@@ -66,6 +66,9 @@ def print_fit(found: Fit) -> None:
     out.print(f"limited by {names[0]}{share}", markup=False)
     if found.other:
         out.print(f"or by {names[1]}: the files do not decide it", markup=False)
+    if found.queue in fits.QUEUES:
+        what = fits.QUEUES[found.queue]
+        out.print(f"{what} dropped packets in most simulations that are like it", markup=False)
     if found.limit == "receive_window":
         window, rtt = format_size(round(reading.window)), f"{1e3 * reading.mean_rtt:.4g} ms"
         rate = mbit(8 * reading.window / reading.mean_rtt)

@@ -19,7 +19,7 @@ from tunnelcc.config import Experiment
 from tunnelcc.errors import ConfigError, Problem, TunnelccError
 from tunnelcc.fit.features import as_measured, features
 from tunnelcc.fit.reading import Reading, reading
-from tunnelcc.fit.search import CONFIDENCE, search
+from tunnelcc.fit.search import CONFIDENCE, interval, search
 from tunnelcc.formats.measurement import Measurement, merged
 from tunnelcc.formats.read import read
 from tunnelcc.output.progress import RunsProgress
@@ -30,13 +30,20 @@ from tunnelcc.store import Store
 from tunnelcc.sweeps.execute import complete, executor
 
 #: Simulations of a fit.
-RUNS = 160
+RUNS = 208
 ROUNDS = 5
 #: Longer measurements are simulated this far (s).
 LONGEST = 30.0
 
+_DROP_TAIL = "drop-tail"
+# What the search finds.
+_SEARCHED = ("rate", "rtt", "buffer", "loss")
+# Sizes of a policer's bucket (bytes), and the rate of the link behind it, relative to its own.
+_BUCKETS, _FASTER = (15e3, 1e6), 10.0
+# What may drop packets instead of a full queue: its rate is at most this times the goodput's.
+_RATES_OF = {"codel": 1.1, "policer": 1.5}
 # An interval whose ends differ by more than this factor tells too little.
-_TELLS = {"rate": 1.2, "rtt": 1.2, "buffer": 1.6, "loss": float("inf")}
+_TELLS = {"rate": 1.2, "rtt": 1.2, "buffer": 1.4, "loss": float("inf")}
 # If less than this part of the simulations say what limited the flows, it is open.
 _AGREE = 2 / 3
 # Header of IP and TCP with timestamps, bytes: path.rate is of IP packets.
@@ -70,7 +77,8 @@ class Estimate:
 class Fit:
     """What a measurement tells of its path. ``limit``: what limited the flows; ``share``: how many
     of the simulations that are like the measurement say so (1: read directly). ``other``: what most
-    of the rest say, if too many do ("": none).
+    of the rest say, if too many do ("": none). ``queue``: drop-tail, or what of
+    ``QUEUES`` most of the simulations that are like it have.
     """
 
     reading: Reading
@@ -79,11 +87,13 @@ class Fit:
     share: float
     runs: int
     other: str = ""
+    queue: str = _DROP_TAIL
 
     @cached_property
     def table(self) -> dict[str, Any]:
         """The tables of the scenario that is like the measurement."""
-        return _scenario(self.reading, {name: it.value for name, it in self.estimates.items()})
+        values = {name: it.value for name, it in self.estimates.items()}
+        return _scenario(self.reading, values, self.queue)
 
 
 def read_all(files: Sequence[Path]) -> Measurement:
@@ -122,39 +132,105 @@ def fit(
     if found.limit != "network":
         return Fit(found, estimates, found.limit, 1.0, 0)
     prior = _Prior(found)
-    kinds: list[str | None] = []
+    ran: list[_Run | None] = []
 
-    def simulate(values: NDArray[np.float64], first: int) -> list[NDArray[np.float64] | None]:
+    def simulate(paths: list[tuple[str, NDArray[np.float64]]]) -> list[NDArray[np.float64] | None]:
+        """Run paths, each with its queue and values. Return their features."""
+        first = len(ran)
+        named = [prior.named(row) for _, row in paths]
         experiments = [
-            _experiment(found, prior.named(row), prior.seed + first + place)
-            for place, row in enumerate(values)
+            _experiment(found, values, prior.seed + first + place, queue)
+            for place, ((queue, _), values) in enumerate(zip(paths, named, strict=True))
         ]
-        told: list[NDArray[np.float64] | None] = []
-        for run in _results(experiments, Path(store), jobs, progress):
+        results = _results(experiments, Path(store), jobs, progress)
+        for (queue, _), values, run in zip(paths, named, results, strict=True):
             seen = None if run is None else as_measured(run, found)
             if run is None or seen is None or not seen.mean_goodput(found.since) > 0:
-                told.append(None)
-                kinds.append(None)
+                ran.append(None)
             else:
-                told.append(features(seen, found.since))
-                kinds.append(_kind(run))
-        return told
+                ran.append(_Run(queue, values, features(seen, found.since), _kind(run)))
+        return [None if it is None else it.features for it in ran[first:]]
 
     target = features(_cut(found), found.since)
+    part = max(runs // 8, 1)  # for each queue, after the search
+    searched = runs - part * (1 + len(QUEUES))
     try:
-        result = search(simulate, target, prior.draw, prior.bounds, runs, ROUNDS)
+        points = search(
+            lambda values, _: simulate([(_DROP_TAIL, row) for row in values]),
+            target, prior.draw, prior.bounds, searched, ROUNDS,
+        )  # fmt: skip
     except ValueError:
         raise TunnelccError("nearly all simulations of the fit failed") from None
-    # The runs of the last round are those that are most like the measurement.
-    votes = Counter(filter(None, kinds[-max(runs // 6, 1) :]))
+    queues = (_DROP_TAIL, *QUEUES)
+    simulate([(name, row) for name in queues for row in prior.with_queue(points, name, part)])
+    last = [it for it in ran[searched:] if it is not None]
+    like = _most_alike(last, target)
+    shares = {name: sum(it.queue == name for it in like) / max(len(like), 1) for name in QUEUES}
+    instead = max(shares, key=lambda name: shares[name])
+    # BBR hardly reacts to drops, so it does not tell what dropped the packets.
+    is_told = shares[instead] >= _AGREE and not found.congestion.startswith("bbr")
+    queue = instead if is_told else _DROP_TAIL
+    votes = Counter(it.limit for it in last if it.queue == queue)
     (limit, count), *others = votes.most_common(2) or [("network", 0)]
     share = count / max(votes.total(), 1)
-    simulated = prior.estimates(result.middle, result.low, result.high, limit)
+    other = others[0][0] if others and share < _AGREE else ""
+    simulated = prior.estimates(points, limit)
+    if queue != _DROP_TAIL:
+        alike = [it.values for it in like if it.queue == queue]
+        simulated |= _without_full_queue(queue, alike, simulated["loss"])
+    elif shares[instead] > 1 - _AGREE:
+        other = instead
+        how = f"{QUEUES[instead]} may have dropped the packets, and not a full queue"
+        simulated["buffer"] = replace(simulated["buffer"], is_told=False, how=how)
     if measured.pings is not None:
         del simulated["rtt"]  # pings tell it better
     estimates |= simulated
-    other = others[0][0] if others and share < _AGREE else ""
-    return Fit(found, estimates, limit, share, runs, other)
+    return Fit(found, estimates, limit, share, len(ran), other, queue)
+
+
+@dataclass(frozen=True)
+class _Run:
+    """What is kept of a simulation. ``limit``: what limited most of its flows."""
+
+    queue: str
+    values: dict[str, float]
+    features: NDArray[np.float64]
+    limit: str
+
+
+def _most_alike(runs: list[_Run], target: NDArray[np.float64]) -> list[_Run]:
+    """Return the third of runs whose features are nearest to those of the measurement.
+
+    Features count as they vary between runs of the same queue.
+    """
+    if not runs:
+        return []
+    seen = np.array([it.features for it in runs])
+    groups = [seen[[it.queue == name for it in runs]] for name in {it.queue for it in runs}]
+    spread = np.sqrt(np.mean([it.var(axis=0) for it in groups], axis=0))
+    usable = np.isfinite(target) & np.isfinite(seen).all(axis=0) & (spread > 1e-9)
+    away = (((seen - target)[:, usable] / spread[usable]) ** 2).sum(axis=1)
+    return [runs[place] for place in np.argsort(away)[: max(len(runs) // 3, 1)]]
+
+
+def _without_full_queue(
+    queue: str, alike: list[dict[str, float]], loss: Estimate
+) -> dict[str, Estimate]:
+    """Return what differs if not a full queue dropped the packets. ``alike``: values of such runs.
+
+    The buffer is that of a policer's bucket, for the scenario.
+    """
+    bucket = float(np.median([it["buffer"] for it in alike]))
+    how = f"{QUEUES[queue]} dropped the packets, before any queue was full"
+    found = {
+        "buffer": Estimate("buffer", bucket, 0.0, float("inf"), False, how),
+        "loss": replace(loss, value=0.0, low=0.0, how=f"the drops of {QUEUES[queue]} are enough"),
+    }
+    if queue == "policer":
+        least, value, most = interval(np.array([it["rate"] for it in alike])).tolist()
+        is_told = most <= _TELLS["rate"] * least
+        found["rate"] = Estimate("rate", value, least, most, is_told, "simulations of a policer")
+    return found
 
 
 def _results(
@@ -187,10 +263,9 @@ def _cut(found: Reading) -> Measurement:
 class _Prior:
     """Where the search begins: wide intervals around what the files tell, in log units.
 
-    Values: rate (bit/s), RTT without queues (s), the queue (s), probability of loss.
+    Values: rate (bit/s), RTT without queues (s), RTT with a full queue (s), probability of loss. A
+    flow that fills the queue shows the RTT with a full one, whatever it is without.
     """
-
-    NAMES = ("rate", "rtt", "buffer", "loss")
 
     def __init__(self, found: Reading) -> None:
         self.found = found
@@ -199,7 +274,7 @@ class _Prior:
         rtts = np.concatenate([it.rtt for it in found.streams])
         known = rtts[np.isfinite(rtts)]
         most = float(np.max(known)) if known.size else found.least_rtt
-        self.queue = max(most - found.least_rtt, _LEAST_QUEUE)
+        queue = max(most - found.least_rtt, _LEAST_QUEUE)
         self.floor = 0.3 / found.segments
         ratio = found.retransmits / found.segments if np.isfinite(found.retransmits) else 0.02
         self.ratio = min(max(ratio, 3 / found.segments), 0.5)
@@ -214,36 +289,60 @@ class _Prior:
             rates,
             # No RTT is below the path's.
             [least * found.least_rtt, 1.001 * found.least_rtt],
-            [0.3 * self.queue, max(6 * self.queue, 4 * found.least_rtt)],
+            # No smoothed RTT is above that with a full queue. Runs with less show what more adds.
+            [0.85 * most, found.least_rtt + max(6 * queue, 4 * found.least_rtt)],
             [self.floor, min(3 * self.ratio, 0.6)],
         ])  # fmt: skip
         told = json.dumps([found.measured.source, found.goodput, found.least_rtt])
         self.seed = 1_000_000 + int(hashlib.sha256(told.encode()).hexdigest()[:6], 16)
 
     def draw(self, uniform: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return values of the first round: mostly rates just above the goodput."""
+        """Return values of the first round: most rates and full queues are just above the least."""
         low, high = self.bounds.T
-        near = low[0] + min(np.log(1.3), high[0] - low[0]) * uniform[:, 0] / 0.6
-        far = low[0] + (high[0] - low[0]) * (uniform[:, 0] - 0.6) / 0.4
-        values: NDArray[np.float64] = low + uniform * (high - low)
-        values[:, 0] = np.where(uniform[:, 0] < 0.6, near, np.maximum(far, low[0]))
+        part = uniform.copy()
+        for place in (0, 2):
+            near = min(np.log(1.3) / (high[place] - low[place]), 1.0) * uniform[:, place] / 0.6
+            far = (uniform[:, place] - 0.6) / 0.4
+            part[:, place] = np.where(uniform[:, place] < 0.6, near, far)
+        values: NDArray[np.float64] = low + part * (high - low)
+        return values
+
+    def with_queue(
+        self, points: NDArray[np.float64], queue: str, count: int
+    ) -> NDArray[np.float64]:
+        """Return some of the points that fit; for other queues, with rates that these may have.
+
+        Their drops explain the losses. The buffer is that of a policer's bucket.
+        """
+        generator = np.random.default_rng([*queue.encode()])
+        values = generator.choice(points, count)
+        if queue == _DROP_TAIL:
+            return values
+        low, high = np.log([self.least_rate, _RATES_OF[queue] * self.least_rate])
+        low, high = max(low, self.bounds[0, 0]), min(high, self.bounds[0, 1])
+        values[:, 0] = generator.uniform(low, max(low, high), count)
+        least, most = np.log(_BUCKETS).tolist()
+        buckets = np.exp(generator.uniform(least, most, count))
+        values[:, 2] = np.log(np.exp(values[:, 1]) + 8 * buckets / np.exp(values[:, 0]))
+        values[:, 3] = -np.inf
         return values
 
     def named(self, row: NDArray[np.float64]) -> dict[str, float]:
         """Return name → value in SI units."""
-        return dict(zip(self.NAMES, np.exp(row).tolist(), strict=True))
+        return dict(zip(_SEARCHED, self._values(row).tolist(), strict=True))
 
-    def estimates(
-        self,
-        middle: NDArray[np.float64],
-        low: NDArray[np.float64],
-        high: NDArray[np.float64],
-        limit: str,
-    ) -> dict[str, Estimate]:
-        """Return estimates from simulations."""
+    @staticmethod
+    def _values(points: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return what ``_SEARCHED`` names, in SI units: the queue (s) is the RTT that it adds."""
+        values: NDArray[np.float64] = np.exp(points)
+        values[..., 2] = np.maximum(values[..., 2] - values[..., 1], 0.0)
+        return values
+
+    def estimates(self, points: NDArray[np.float64], limit: str) -> dict[str, Estimate]:
+        """Return estimates from values that fit."""
         found = {}
-        for place, name in enumerate(self.NAMES):
-            value, least, most = (float(np.exp(it[place])) for it in (middle, low, high))
+        ends = interval(self._values(points)).T.tolist()
+        for place, (name, (least, value, most)) in enumerate(zip(_SEARCHED, ends, strict=True)):
             how, is_told = "simulations", most <= _TELLS[name] * least
             if name == "loss":
                 none = 3 * self.floor
@@ -270,6 +369,8 @@ class _Prior:
         return found
 
 
+#: What may drop packets instead of a full drop-tail queue → in words.
+QUEUES = {"codel": "CoDel (as in FQ-CoDel and CAKE)", "policer": "a policer"}
 #: What limited flows → in words.
 KINDS = {
     "link": "the rate of the link",
@@ -279,6 +380,8 @@ KINDS = {
     "random_loss": "random loss, which keeps the congestion window small",
     "congestion_window": "the congestion window: the queue drops before the link is full",
     "pacing": "the rate that congestion control chose",
+    "policer": "a policer",
+    "codel": "CoDel, which keeps the queue short",
     "network": "the network",
 }
 
@@ -346,20 +449,25 @@ def _proportion(count: float, of: float) -> tuple[float, float, float]:
     return part, max(0.0, float(middle - half)), float(middle + half)
 
 
-def _experiment(found: Reading, values: dict[str, float], seed: int) -> Experiment:
-    experiment: Experiment = Experiment.parse({**_scenario(found, values), "seed": seed})
+def _experiment(found: Reading, values: dict[str, float], seed: int, queue: str) -> Experiment:
+    experiment: Experiment = Experiment.parse({**_scenario(found, values, queue), "seed": seed})
     return experiment
 
 
-def _scenario(found: Reading, values: dict[str, float]) -> dict[str, Any]:
+def _scenario(found: Reading, values: dict[str, float], queue: str = _DROP_TAIL) -> dict[str, Any]:
     """Return the tables of a scenario with these values of the path, and the flows of the files."""
     rate, rtt = float(f"{values['rate']:.4g}"), float(f"{values['rtt']:.4g}")
-    queue = max(values["buffer"], 12e3 * 2 / rate)
+    buffer = max(values["buffer"], 12e3 * 2 / rate)
     path: dict[str, Any] = {
         "rate": format_rate(rate),
         "rtt": format_time(float(f"{rtt:.4g}")),
-        "buffer": f"{max(round(queue * rate / 8), 3100)}B",
+        "buffer": f"{max(round(buffer * rate / 8), 3100)}B",
     }
+    if queue == "policer":
+        path["policer"] = {"rate": path["rate"], "burst": path["buffer"]}
+        path |= {"rate": format_rate(_FASTER * rate), "buffer": "1000p"}
+    elif queue != _DROP_TAIL:
+        path |= {"queue": queue, "buffer": "1000p"}
     if values["loss"] > 0:
         path["loss"] = format_probability(min(float(f"{values['loss']:.3g}"), _MOST_LOSS))
     table: dict[str, Any] = {
@@ -398,4 +506,4 @@ def _known(name: str) -> str:
     return name
 
 
-__all__ = ["CONFIDENCE", "KINDS", "RUNS", "Estimate", "Fit", "direct", "fit", "read_all"]
+__all__ = ["CONFIDENCE", "KINDS", "QUEUES", "RUNS", "Estimate", "Fit", "direct", "fit", "read_all"]

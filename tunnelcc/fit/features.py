@@ -14,10 +14,15 @@ from tunnelcc.formats.measurement import Measurement, Stream
 
 # Where nothing was retransmitted.
 _NONE = 0.5
+# A congestion window below this part of that of the sample before was reduced.
+_REDUCED = 0.85
 
 
 def features(measured: Measurement, since: float) -> NDArray[np.float64]:
     """Return goodput, RTTs, windows and retransmissions at the start and later, mostly as logs.
+
+    Also how often windows were reduced, and at which part of the highest RTT: near 1 each time by
+    drops of a full queue, anywhere by random loss.
 
     ``since``: the end of the start (s). NaN: the measurement does not have it.
     """
@@ -32,6 +37,8 @@ def features(measured: Measurement, since: float) -> NDArray[np.float64]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # NaN where nothing is known
         low, middle, high = np.nanpercentile(rtts, [5, 50, 95])
+        highest = np.nanmax(np.concatenate([rtts, first]))
+        peaks = np.concatenate([_before_reductions(it, since) for it in measured.streams]) / highest
         return np.array([
             np.log(measured.mean_goodput(since)),
             np.log(np.percentile(rates[later], 95)),
@@ -42,12 +49,22 @@ def features(measured: Measurement, since: float) -> NDArray[np.float64]:
             np.log(low),
             np.log(middle),
             np.log(high),
-            np.log(np.nanmax(np.concatenate([rtts, first]))),
+            np.log(highest),
             np.log(np.nanmean(cwnds)),
             np.log(np.nanpercentile(cwnds, 95)),
             np.log(_NONE + max(early, 0.0)),
             np.log(_NONE + max(total - early, 0.0)),
+            np.log(_NONE + peaks.size),
+            np.mean(peaks) if peaks.size else 1.0,
+            np.std(peaks) if peaks.size else 0.0,
         ])  # fmt: skip
+
+
+def _before_reductions(it: Stream, since: float) -> NDArray[np.float64]:
+    """Return the RTTs (s) of the samples before the window was reduced, after the start."""
+    is_before = (it.cwnd[1:] < _REDUCED * it.cwnd[:-1]) & (it.time[:-1] > since)
+    rtts = it.rtt[:-1][is_before]
+    return rtts[np.isfinite(rtts)]
 
 
 def as_measured(result: Any, reading: Reading) -> Measurement:

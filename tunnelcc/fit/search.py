@@ -2,7 +2,7 @@
 """Search for the paths whose simulations look like a measurement.
 
 Paths are simulated, each with its own seed, and an emulator learns from the runs how features of
-flows follow from the values of a path: thin-plate splines that smooth, whose strength and errors
+flows follow from the values of a path: thin-plate splines that smooth, whose strengths and errors
 cross-validation tells. A path is as likely as the distribution of these errors says (a
 synthetic likelihood: Wood, Statistical inference for noisy nonlinear ecological dynamic systems,
 2010), noise of the runs included. Each round simulates paths that are likely after the one before.
@@ -11,7 +11,6 @@ synthetic likelihood: Wood, Statistical inference for noisy nonlinear ecological
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,26 +22,19 @@ CONFIDENCE = 0.95
 # Strengths of smoothing that are tried, in features of unit variance.
 _SMOOTHINGS = (1e-3, 1e-2, 0.1, 1.0, 10.0)
 _FOLDS = 6
-# Walkers of the sampler, and their steps.
-_WALKERS, _STEPS = 160, 120
+# Walkers of the sampler, its stages as powers of the likelihood, and the steps of each.
+_WALKERS, _STAGES, _STEPS = 200, (0.003, 0.01, 0.03, 0.1, 0.3, 1.0), 25
 # A round draws from the likelihood to this power, so that it looks around.
 _TEMPERED = 0.25
+# This part of the runs, those most like the measurement, tells how large the errors are there.
+_NEAREST = 1 / 3
 # What the covariance of errors takes from its diagonal alone (shrinkage).
 _SHRUNK = 0.3
 # Errors are larger where the emulator has not looked, and some are far out: their variance is taken
-# as larger, and their distribution as Student's with so many degrees of freedom.
-_INFLATED, _FREEDOM = 2.0, 5.0
+# as larger, and their distribution as Student's with so many degrees of freedom. Few runs tell it.
+_INFLATED, _FREEDOM = 4.0, 5.0
 # An emulator of few runs is no better than this part of a feature's spread.
 _LEAST_ERROR = 0.01
-
-
-@dataclass(frozen=True)
-class Found:
-    """Estimates in log units, shape (value,), and the ends of their intervals."""
-
-    middle: Floats
-    low: Floats
-    high: Floats
 
 
 def search(
@@ -53,8 +45,8 @@ def search(
     runs: int,
     rounds: int,
     seed: int = 1,
-) -> Found:
-    """Return what fits ``measured``, the features.
+) -> Floats:
+    """Return values that fit ``measured``, the features: shape (point, value), in log units.
 
     ``simulate``: values (log units), shape (run, value), and the number of the first run → features
     of each, None for a run that failed. ``draw``: uniform numbers of the first round → values.
@@ -72,9 +64,14 @@ def search(
         is_last = number == len(counts) - 1
         walkers = _sampled(likelihood, bounds, generator, 1.0 if is_last else _TEMPERED)
         drawn = generator.permutation(walkers)
+    return walkers
+
+
+def interval(points: Floats) -> Floats:
+    """Return the low end, the median and the high end of each value. Shape (3, value)."""
     tail = (1 - CONFIDENCE) / 2
-    low, middle, high = np.quantile(walkers, [tail, 0.5, 1 - tail], axis=0)
-    return Found(middle, low, high)
+    ends: Floats = np.quantile(points, [tail, 0.5, 1 - tail], axis=0)
+    return ends
 
 
 def _latin(generator: np.random.Generator, count: int, size: int) -> Floats:
@@ -111,25 +108,35 @@ def _likelihood(
     middle, width = at.mean(axis=0), at.std(axis=0) + 1e-6
     points = (at - middle) / width
     folds = generator.permutation(len(points)) % _FOLDS
-    best, smoothing, errors = np.inf, 1.0, np.zeros_like(scaled)
+    # Some features follow from the values nearly without noise, others hardly: each has the
+    # strength that tells it best.
+    size = len(goal)
+    near = max(round(_NEAREST * len(points)), min(20, len(points)))
+    least, smoothing = np.full(size, np.inf), np.zeros(size)
+    errors = np.zeros((near, size))
     for strength in _SMOOTHINGS:
         found = np.empty_like(scaled)
         for fold in range(_FOLDS):
             own = folds == fold
             others = RBFInterpolator(points[~own], scaled[~own], smoothing=strength)
             found[own] = others(points[own])
-        error = float(np.mean(np.abs(found - scaled)))
-        if error < best:
-            best, smoothing, errors = error, strength, found - scaled
-    emulator = RBFInterpolator(points, scaled, smoothing=smoothing)
-    covariance = errors.T @ errors / len(errors)
+        error = np.mean(np.abs(found - scaled)[:near], axis=0)
+        better = error < least
+        least[better], smoothing[better] = error[better], strength
+        errors[:, better] = (found - scaled)[:near, better]
+    emulators = [
+        (smoothing == it, RBFInterpolator(points, scaled[:, smoothing == it], smoothing=it))
+        for it in np.unique(smoothing)
+    ]
+    covariance = errors.T @ errors / near
     diagonal = np.diag(np.diag(covariance) + _LEAST_ERROR**2)
     spread_of_errors = _INFLATED * ((1 - _SHRUNK) * covariance + _SHRUNK * diagonal)
     inverse = np.linalg.inv(spread_of_errors)
-    size = len(goal)
 
     def likelihood(there: Floats) -> Floats:
-        away = emulator((there - middle) / width) - goal
+        away = np.empty((len(there), size))
+        for columns, emulator in emulators:
+            away[:, columns] = emulator((there - middle) / width) - goal[columns]
         squares = np.einsum("ij,jk,ik->i", away, inverse, away)
         found: Floats = -0.5 * (_FREEDOM + size) * np.log1p(squares / _FREEDOM)
         return found
@@ -145,24 +152,28 @@ def _sampled(
 ) -> Floats:
     """Return points within ``bounds`` that are drawn from a likelihood to a power.
 
-    Walkers move by differences of others (ter Braak, A Markov Chain Monte Carlo version of the
-    genetic algorithm Differential Evolution, 2006). They begin at the likeliest of many points.
+    The power grows in stages, so that all places that fit have their share (Del Moral et al.,
+    Sequential Monte Carlo samplers, 2006). In each, walkers move by differences of others (ter
+    Braak, A Markov Chain Monte Carlo version of the genetic algorithm Differential Evolution,
+    2006).
     """
     low, high = bounds.T
-    many = low + generator.random((20 * _WALKERS, len(bounds))) * (high - low)
-    order = np.argsort(-likelihood(many))
-    here = many[order[:_WALKERS]]
-    now = power * likelihood(here)
-    scale = 2.38 / np.sqrt(2 * len(bounds))
-    for step in range(_STEPS):
-        one, other = generator.permutation(_WALKERS), generator.permutation(_WALKERS)
-        jump = (1.0 if step % 10 == 9 else scale) * (here[one] - here[other])
-        there = here + jump + 1e-4 * generator.normal(size=here.shape)
-        is_inside = ((there >= low) & (there <= high)).all(axis=1)
-        then = np.full(_WALKERS, -np.inf)
-        if is_inside.any():
-            then[is_inside] = power * likelihood(there[is_inside])
-        moves = np.log(generator.random(_WALKERS)) < then - now
-        here, now = np.where(moves[:, None], there, here), np.where(moves, then, now)
+    here = low + _latin(generator, _WALKERS, len(bounds)) * (high - low)
+    now = likelihood(here)
+    scale, before = 2.38 / np.sqrt(2 * len(bounds)), 0.0
+    for stage in power * np.array(_STAGES):
+        weights = np.exp((stage - before) * (now - now.max()))
+        kept = generator.choice(_WALKERS, _WALKERS, p=weights / weights.sum())
+        here, now, before = here[kept], now[kept], stage
+        for step in range(_STEPS):
+            one, other = generator.permutation(_WALKERS), generator.permutation(_WALKERS)
+            jump = (1.0 if step % 10 == 9 else scale) * (here[one] - here[other])
+            there = here + jump + 1e-4 * generator.normal(size=here.shape)
+            is_inside = ((there >= low) & (there <= high)).all(axis=1)
+            then = np.full(_WALKERS, -np.inf)
+            if is_inside.any():
+                then[is_inside] = likelihood(there[is_inside])
+            moves = np.log(generator.random(_WALKERS)) < stage * (then - now)
+            here, now = np.where(moves[:, None], there, here), np.where(moves, then, now)
     found: Floats = here
     return found

@@ -15,7 +15,7 @@ import tunnelcc as tc
 from helpers import ROOT
 from tunnelcc import fit as fits
 from tunnelcc.fit.reading import reading
-from tunnelcc.fit.search import search
+from tunnelcc.fit.search import interval, search
 from tunnelcc.formats import iperf3
 from tunnelcc.formats.measurement import Measurement, Pings, Stream
 
@@ -86,18 +86,19 @@ def test_the_search_finds_what_made_the_features():
         features(truth), lambda uniform: bounds[:, 0] + uniform * np.ptp(bounds, axis=1),
         bounds, 90, 4,
     )  # fmt: skip
-    assert (found.low[:2] <= truth[:2]).all()
-    assert (found.high[:2] >= truth[:2]).all()
-    assert (found.high - found.low)[:2].max() < 0.15
-    assert (found.high - found.low)[2] > 1.5
+    low, _, high = interval(found)
+    assert (low[:2] <= truth[:2]).all()
+    assert (high[:2] >= truth[:2]).all()
+    assert (high - low)[:2].max() < 0.15
+    assert (high - low)[2] > 1.5
 
 
 def test_the_command_says_what_it_finds_and_writes_a_scenario(run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     table = iperf3.write(tc.run({"path": {"rate": "5Mbps", "rtt": "40ms"}, "duration": "8s",
                                  "seed": 9}, progress=False))  # fmt: skip
-    for interval in table["intervals"]:
-        interval["streams"][0]["snd_wnd"] = 6_000_000
+    for part in table["intervals"]:
+        part["streams"][0]["snd_wnd"] = 6_000_000
     (tmp_path / "it.json").write_text(json.dumps(table))
     (tmp_path / "ping.txt").write_text(
         "".join(f"64 bytes: icmp_seq={n} ttl=9 time=40.0{n} ms\n" for n in range(1, 8))
@@ -197,6 +198,37 @@ def test_linuxs_path_is_found(tmp_path, name, limit, loss, is_full):
         assert not values["rate"].is_told
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("more", "queue"),
+    [
+        ({"queue": "codel"}, "codel"),
+        ({"queue": "fq-codel"}, "codel"),
+        ({"rate": "200Mbps", "policer": {"rate": "20Mbps", "burst": "100kB"}}, "policer"),
+        ({}, "drop-tail"),
+    ],
+)
+def test_other_queues_are_told_from_a_full_one(tmp_path, more, queue):
+    """CUBIC over 20 Mbit/s × 40 ms, with pings."""
+    path = {"rate": "20Mbps", "rtt": "40ms", "buffer": "1bdp" if queue == "drop-tail" else "4bdp"}
+    run = tc.run(
+        {"path": {**path, **more}, "duration": "20s", "seed": 777,
+         "hosts": {"tcp_rmem": "64MiB", "tcp_wmem": "64MiB"}},
+        progress=False,
+    )  # fmt: skip
+    (stream,) = iperf3.read("it", iperf3.write(run)).streams
+    pings = Pings(0.04004 + np.random.default_rng(1).exponential(2e-4, 20), 20)
+    found = fits.fit(Measurement("made", [stream], pings), store=tmp_path, progress=False)
+    assert queue in (found.queue, found.other)
+    assert found.estimates["buffer"].is_told is (queue == "drop-tail")
+    if found.queue == "policer":
+        path = tc.Experiment.parse(found.table).path
+        assert path.policer.rate == pytest.approx(20e6, rel=0.2)
+        assert found.limit == "policer"
+    rate = found.estimates["rate"]
+    assert not rate.is_told or rate.value == pytest.approx(20e6, rel=0.05)
+
+
 def paths(count):
     """Yield paths with flows at random, and what 20 pings before them would add."""
     generator = np.random.default_rng(2026)
@@ -246,3 +278,4 @@ def test_simulated_paths_are_found(tmp_path):
         assert right >= least[name] * told, name
     assert counts["rate"][1] >= 40
     assert counts["rtt"][1] >= 36
+    assert counts["buffer"][1] >= 15
