@@ -12,6 +12,9 @@ namespace
 constexpr uint32_t UDP_HEADER_BYTES = 8;
 constexpr uint16_t ETHERTYPE_IPV4 = 0x0800;
 constexpr uint16_t ETHERTYPE_IPV6 = 0x86dd;
+constexpr uint16_t ETHERTYPE_VLAN = 0x8100; // IEEE 802.1Q, as the tag
+constexpr uint32_t ETHERNET_BYTES = 14;
+constexpr uint32_t TAG_BYTES = 4;
 
 /// \param ip version inside  \param number,payload,devices,bytes as of WriteTunnelHeaders()
 void
@@ -28,7 +31,12 @@ WriteLayer(const CaptureLayerSpec& layer,
     {
         // Locally administered addresses (IEEE 802, 8.4).
         const uint16_t type = ip == 4 ? ETHERTYPE_IPV4 : ETHERTYPE_IPV6;
-        writer.U16(0x0200).U32(devices.second).U16(0x0200).U32(devices.first).U16(type);
+        writer.U16(0x0200).U32(devices.second).U16(0x0200).U32(devices.first);
+        for (uint32_t written = ETHERNET_BYTES; written < layer.header; written += TAG_BYTES)
+        {
+            writer.U16(ETHERTYPE_VLAN).U16(1); // priority 0, VLAN 1
+        }
+        writer.U16(type);
     }
     else if (layer.layer == "vxlan")
     {

@@ -46,7 +46,7 @@ class DatagramEntry(PacketEntry):
 
     OVERRIDES: ClassVar[tuple[str, ...]] = (
         "mode", "mtu", "mss", "queue", "receive_buffer", "fec", "fec_timeout", "ip", "under",
-        "uplinks",
+        "uplinks", "vlan_tags",
     )  # fmt: skip
     HAS_CARRIERS: ClassVar[bool] = False
     PLACES: ClassVar[tuple[Place, ...]] = (

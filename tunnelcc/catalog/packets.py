@@ -12,6 +12,7 @@ from tunnelcc.catalog.cited import Cited, Prose
 from tunnelcc.catalog.entry import Entry
 from tunnelcc.catalog.layers import PACKET_LAYERS, Fec, PacketLayers, Place, Surroundings, wrap
 from tunnelcc.catalog.layers.compression import Compression
+from tunnelcc.catalog.layers.ethernet import Ethernet
 from tunnelcc.catalog.layers.ip import Ip
 from tunnelcc.catalog.values import (
     IPV4,
@@ -174,6 +175,24 @@ class PacketEntry(Entry):
         if mode not in self.modes:
             raise unknown_name("mode", mode, self.modes, f"a mode of {self.name}:")
         return self.modes[mode].layers
+
+    def tagged(self, tags: int) -> "PacketEntry":
+        """Return a copy that carries frames with so many tags of VLANs. Raises ConfigError."""
+        changed = {
+            name: mode.model_copy(
+                update={
+                    "layers": tuple(
+                        it.model_copy(update={"tags": tags}) if isinstance(it, Ethernet) else it
+                        for it in mode.layers
+                    )
+                }
+            )
+            for name, mode in self.modes.items()
+        }
+        if changed == self.modes:
+            expected = f"no value with {self.name}, which carries IP packets without frames"
+            raise ConfigError(Problem("vlan_tags", tags, expected))
+        return self.model_copy(update={"modes": changed})
 
     def fec(
         self, mode: str | None = None, parity: str | None = None, timeout: float | None = None

@@ -323,6 +323,12 @@ class Tunnel(FlowControl, PacketTunnel):
         description="receive buffer likewise, as OpenVPN's --rcvbuf, also on a UDP socket, which "
         "drops packets that it has no room for",
     )
+    vlan_tags: Annotated[int, whole(1, 2)] | None = Field(
+        None,
+        description="tags of VLANs in each frame that the tunnel carries, of 4 bytes (IEEE "
+        "802.1Q), as on a trunk: 1, or 2 of VLANs in VLANs; for tunnels of Ethernet frames, such "
+        "as ethudp; default: none",
+    )
     under: Under | None = Field(
         None,
         description="tunnel that this tunnel's packets or carriers go through: a name from "
@@ -410,8 +416,13 @@ class Tunnel(FlowControl, PacketTunnel):
 
     @property
     def entry(self) -> catalog.Entry:
-        """The entry of the catalogue, with the tunnel's windows of QUIC, and ``kcp.mtu``."""
+        """The entry of the catalogue with what other keys change in it.
+
+        These are windows of QUIC, ``vlan_tags`` and ``kcp.mtu``.
+        """
         entry = super().entry
+        if self.vlan_tags and entry.CARRIES_PACKETS:
+            return entry.tagged(self.vlan_tags)  # type: ignore[attr-defined, no-any-return]
         if self.windows and (quic := getattr(entry, "quic", None)) is not None:
             return entry.model_copy(update={"quic": quic.with_windows(self.windows)})
         kcp, mtu = getattr(entry, "kcp", None), self.kcp.mtu if self.kcp else None

@@ -181,14 +181,14 @@ def _shares(loads: Loads, links: Iterable[Step]) -> list[float]:
 
 def _flows(run: Parts, demands: Sequence[float]) -> list[_Demand]:
     found, duration = run.network, run.experiment.duration
-    flows = []
+    flows, loads = [], {it: _loads(it) for it in found.connections}
     completed = run["flow_completed_at"].tolist()
     for placed, rate, end in zip(found.flows, demands, completed, strict=True):
         start = placed.start
         if placed.flow.data_start is not None:
             start += placed.flow.data_start - placed.flow.start
         until = end if math.isfinite(end) else duration
-        flows.append(_Demand(_loads(placed.connection), rate, min(start, duration), until))
+        flows.append(_Demand(loads[placed.connection], rate, min(start, duration), until))
     return flows
 
 

@@ -208,6 +208,7 @@ BAD_VALUES = {
     "tunnel.first_stream_window": [*NOT_A_SIZE, 0, "2GiB", "7MiB"],
     "tunnel.connection_window": [*NOT_A_SIZE, 0, "4GiB", "64KiB"],
     "tunnel.first_connection_window": [*NOT_A_SIZE, 0, "4GiB", "16MiB"],
+    "tunnel.vlan_tags": [0, 3, -1, "1", 1.5, True],
     "tunnel.session_buffer": [*NOT_A_SIZE, 0, "2GiB"],
     "tunnel.chain.host": [5, "", "no host"],
     "tunnel.chain.rate": NOT_A_RATE,

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import csv
 
+import dpkt
 import numpy as np
 import pytest
 
@@ -222,6 +223,43 @@ def test_uplinks_are_shared_by_flow_and_by_packet():
     assert by_flow["flow_reordered"].sum() == 0
     # One in two is 10 ms late, which is more than between two packets of a flow.
     assert by_packet["flow_reordered"].sum() > 1000
+
+
+@pytest.mark.parametrize("tags", [0, 1, 2])
+def test_a_trunk_through_ethudp_has_four_bytes_more_for_each_tag(tags):
+    """A frame of 14 bytes and its tags, UDP and IP: 42 bytes, or 46, or 50.
+
+    They fit into 1500 bytes, or the second fragment of each full packet needs 20 bytes of IP.
+    """
+    vlan = {"vlan_tags": tags} if tags else {}
+    whole = _run({"name": "ethudp", "mtu": 1450, **vlan, **GATES}, warmup="2s")
+    assert whole.goodput == pytest.approx(100e6 * 1398 / (1450 + 42 + 4 * tags), rel=2e-3)
+    split = _run({"name": "ethudp", "mtu": 1458, **vlan, **GATES}, warmup="2s")
+    fragments = 20 if tags else 0
+    assert split.goodput == pytest.approx(
+        100e6 * 1406 / (1458 + 42 + 4 * tags + fragments), rel=2e-3
+    )
+
+
+def test_a_capture_shows_the_tags(tmp_path):
+    file = tmp_path / "trunk.pcapng"
+    tunnel = {"name": "ethudp", "mtu": 1450, "vlan_tags": 2, **GATES}
+    experiment = tc.Experiment.parse(_keys(tunnel, {**FLOW, "bytes": "3kB"}, duration="1s"))
+    tc.run(experiment, capture=file, progress=False)
+    with file.open("rb") as capture:
+        packets = [dpkt.ip.IP(data) for _, data in dpkt.pcapng.Reader(capture)]
+    frames = [dpkt.ethernet.Ethernet(bytes(it.data.data)) for it in packets if it.p == 17]
+    assert len(frames) > 4
+    for frame in frames:
+        assert len(frame.vlan_tags) == 2
+        assert isinstance(frame.data.data, dpkt.tcp.TCP)
+
+
+def test_tags_need_frames(refusal):
+    for name in ("wireguard", "gost-relay-ws"):
+        assert "tunnel.vlan_tags = 1: expected no value" in refusal(
+            {"tunnel": {"name": name, "vlan_tags": 1}}
+        )
 
 
 def _resolved(use, flows, **keys):

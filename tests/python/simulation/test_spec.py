@@ -272,6 +272,7 @@ ARRIVALS = {
         lambda spec: spec.tunnel.mux.sent.client.session_window,
         65536,
     ),
+    "tunnel.vlan_tags": (1, lambda spec: spec.tunnel.outer[100], [100 + 14 + 4 + 28]),
     "tunnel.session_buffer": (
         "64KiB",
         lambda spec: spec.tunnel.mux.sent.client.session_buffer,
