@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Measure queue disciplines of Linux, in a kernel whose time is virtual.
 
-``get-kernel.sh FOLDER`` compiles it. Then, on Linux, with iproute2 and wireguard-tools::
+``get-kernel.sh FOLDER`` compiles it. Then, as root, on Linux, with iproute2, wireguard-tools,
+openssl and OpenVPN::
 
-    python tests/reference/queues.py FOLDER
+    python tests/reference/virtual.py FOLDER
 
 writes ``tests/validation/data/virtual/runs.csv``, a row a run; the README of the data says what is
-in it. Runs that the table has already are left out. The kernel runs as a process (user-mode Linux).
+in it. Runs that the table has already are left out. With ``--traces`` it writes the packets in
+``tests/reference/queues`` instead. The kernel runs as a process (user-mode Linux).
 Its clock stands still while anything computes, and jumps to the next timer when nothing does
 (``time-travel=inf-cpu``): all times are those of the model of a host that computes for nothing.
 
@@ -23,6 +25,7 @@ import argparse
 import contextlib
 import csv
 import ctypes
+import fcntl
 import heapq
 import json
 import os
@@ -48,7 +51,7 @@ TABLE = HERE.parents[1] / "validation/data/virtual/runs.csv"
 RATE = 10.0  # Mbit/s, of the queue discipline
 RTT = 40.0  # ms
 DURATION, STEADY = 25.0, 5.0  # s
-LEAD = 10 * SECOND  # until tunnels are up
+LEAD = 30 * SECOND  # until tunnels are up
 APART = 0.1  # s between the starts of two flows, and up to 10 ms more
 SEEDS = (1, 2)
 WRITE = 131072  # bytes
@@ -158,8 +161,6 @@ def enter(namespace: str) -> None:
 
 def make_tun(namespace: str, name: str) -> int:
     """Return the file of a new TUN device."""
-    import fcntl
-
     enter(namespace)
     file = os.open("/dev/net/tun", os.O_RDWR | os.O_NONBLOCK)
     fcntl.ioctl(file, TUNSETIFF, struct.pack("16sH22x", name.encode(), IFF_TUN | IFF_NO_PI))
@@ -601,11 +602,7 @@ def inside(task: Path) -> None:
         "goodputs": [flow.goodput(since, end) for flow in flows],
         "rtts": rtts,
         "pings": sent,
-        "tc": subprocess.run(
-            ["tc", "-n", "router", "-s", "qdisc", "show", "dev", "out"],
-            capture_output=True, text=True, check=True,
-        ).stdout,
-    }  # fmt: skip
+    }
     task.with_suffix(".result").write_text(json.dumps(result))
 
 
