@@ -561,7 +561,7 @@ class _Flow:
         """
         names, found = self.run.host_names, self.run.hosts
         hosts = [self.placed.client, self.placed.server] if self.tunnel is None else self._relays()
-        flows = sum(it.tunnel == self.placed.tunnel for it in self.network.flows)
+        flows = sum(flow.count for flow in self.connection.sharers)
         threads = flows if self._kind == "relay" else 1
         shares = [
             (found[names.index(host)].cpu_time / (self.run.measured_time * cores), host)
