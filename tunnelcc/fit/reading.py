@@ -134,7 +134,9 @@ class Reading:
         if not of_flows:
             return float("nan")
         rtts = np.mean([np.interp(seconds[1:], *it) for it in of_flows], axis=0)
-        upper = rates[rates >= np.median(rates)]
+        upper = rates[(rates >= np.median(rates)) & (rates > 0)]
+        if not upper.size:
+            return float("nan")
         near = np.array([np.abs(rates / rate - 1) < _SAME for rate in upper])
         members = near[int(near.sum(axis=1).argmax())]
         level = float(np.median(rates[members]))

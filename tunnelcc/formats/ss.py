@@ -84,5 +84,5 @@ def _stream(name: str, samples: list[Sample], begin: float, line: str) -> Stream
     return Stream(
         name, moment[1:] - begin, rates, rtt[1:], cwnd[1:], retransmits[1:], window[1:],
         _found(_MIN_RTT, line) / 1e3, waits, congestion[1] if congestion else "",
-        _found(_MSS, line, MSS),
+        _found(_MSS, line, MSS) or MSS,
     )  # fmt: skip
