@@ -446,7 +446,8 @@ def _proportion(count: float, of: float) -> tuple[float, float, float]:
     z, part = 1.96, count / of
     middle = (part + z**2 / (2 * of)) / (1 + z**2 / of)
     half = z / (1 + z**2 / of) * np.sqrt(part * (1 - part) / of + z**2 / (4 * of**2))
-    return part, max(0.0, float(middle - half)), float(middle + half)
+    low = max(0.0, float(middle - half)) if count > 0 else 0.0  # not a rounding error
+    return part, low, float(middle + half)
 
 
 def _experiment(found: Reading, values: dict[str, float], seed: int, queue: str) -> Experiment:
