@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from tunnelcc.errors import ConfigError, Problem
-from tunnelcc.formats.measurement import MSS, Measurement, Stream
+from tunnelcc.formats.measurement import Measurement, Stream, segment_size
 
 _MAGIC = (
     b"\xd4\xc3\xb2\xa1", b"\xa1\xb2\xc3\xd4", b"\x4d\x3c\xb2\xa1", b"\xa1\xb2\x3c\x4d",
@@ -193,7 +193,7 @@ def _stream(name: str, way: _Way, begin: float, ahead: float) -> Stream:
     bytes_ = np.where(last >= 0, acked[last], 0.0)
     rates = 8 * np.diff(bytes_, prepend=0.0) / np.diff(time, prepend=0.0)
     # Segmentation offload shows several segments as one.
-    mss = way.largest if 0 < way.largest <= 9000 else MSS
+    mss = segment_size(way.largest, most=9000)
     known = last >= 0
 
     def at(values: Any) -> Any:
@@ -206,5 +206,5 @@ def _stream(name: str, way: _Way, begin: float, ahead: float) -> Stream:
     windows = at(window) if way.scale else np.full(len(time), np.nan)
     return Stream(
         name, time, rates, at(srtt), at(in_flight) / mss, np.where(known, retransmits[last], 0.0),
-        windows, way.least, {}, "", float(mss), ahead,
+        windows, way.least, {}, "", mss, ahead,
     )  # fmt: skip

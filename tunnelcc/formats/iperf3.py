@@ -13,7 +13,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tunnelcc._version import __version__
-from tunnelcc.formats.measurement import MSS, Measurement, Stream, list_of, number, table_of
+from tunnelcc.formats.measurement import (
+    Measurement,
+    Stream,
+    list_of,
+    number,
+    segment_size,
+    table_of,
+)
 
 if TYPE_CHECKING:
     from tunnelcc.simulation.result import Result
@@ -147,8 +154,7 @@ def read(source: str, table: Any) -> Measurement:
             if is_whole and not stream.get("omitted"):
                 parts.setdefault(str(stream.get("socket")), []).append(stream)
     start, end = table_of(table.get("start")), table_of(table.get("end"))
-    mss = number(start.get("tcp_mss")) or number(start.get("tcp_mss_default"))
-    mss = mss if mss > 0 else MSS
+    mss = segment_size(number(start.get("tcp_mss")) or number(start.get("tcp_mss_default")))
     congestion = end.get("sender_tcp_congestion")
     congestion = congestion if isinstance(congestion, str) else ""
     # Its min_rtt is the least of the smoothed RTTs of all intervals, so tells no more than these.

@@ -14,6 +14,13 @@ Series = NDArray[np.float64]
 
 #: Payload of a segment (bytes) where a file tells of none: Ethernet, with TCP timestamps.
 MSS = 1448
+# Linux's TCP_MIN_SND_MSS, and the largest packet of IP.
+_SMALLEST, _LARGEST = 48, 65535
+
+
+def segment_size(told: float, most: int = _LARGEST) -> float:
+    """Return the MSS that a file tells (bytes), or the usual one if no connection can have it."""
+    return told if _SMALLEST <= told <= most else MSS
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import re
 
 import numpy as np
 
-from tunnelcc.formats.measurement import MSS, Stream
+from tunnelcc.formats.measurement import Stream, segment_size
 
 _TIME = re.compile(r"\s*(\d{1,12}(?:\.\d{1,9})?)\s*")
 _ADDRESSES = re.compile(r"(?:\S+\s+)?\d+\s+\d+\s+(\S+:\S+)\s+(\S+:\S+)")
@@ -84,5 +84,5 @@ def _stream(name: str, samples: list[Sample], begin: float, line: str) -> Stream
     return Stream(
         name, moment[1:] - begin, rates, rtt[1:], cwnd[1:], retransmits[1:], window[1:],
         _found(_MIN_RTT, line) / 1e3, waits, congestion[1] if congestion else "",
-        _found(_MSS, line, MSS) or MSS,
+        segment_size(_found(_MSS, line)),
     )  # fmt: skip

@@ -54,7 +54,9 @@ def test_ss_tells_windows_waits_and_the_congestion_control(tmp_path):
     assert stream.congestion == "bbr"
     assert stream.window.tolist() == [131072, 131072]
     assert (stream.min_rtt, stream.mss) == (0.0405, 1400)
-    assert of(tmp_path, log.replace("mss:1400", "mss:0")).streams[0].mss == 1448
+    for impossible in ("0", "0.000001", "70000"):
+        strange = log.replace("mss:1400", f"mss:{impossible}")
+        assert of(tmp_path, strange).streams[0].mss == 1448
     assert stream.waits == {"receive_window": 0.9, "send_buffer": 0.05}
 
 
