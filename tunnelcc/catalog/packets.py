@@ -176,22 +176,26 @@ class PacketEntry(Entry):
             raise unknown_name("mode", mode, self.modes, f"a mode of {self.name}:")
         return self.modes[mode].layers
 
-    def tagged(self, tags: int) -> "PacketEntry":
-        """Return a copy that carries frames with so many tags of VLANs. Raises ConfigError."""
+    def tagged(self, tags: int, mode: str | None = None) -> "PacketEntry":
+        """Return a copy that carries frames with so many tags of VLANs.
+
+        Raises ConfigError if ``mode`` (default: the entry's) carries no frames.
+        """
+        if not any(isinstance(it, Ethernet) for it in self.layers(mode)):
+            what = f"mode {mode or self.mode} of {self.name}"
+            expected = f"no value with {what}, which carries IP packets without frames"
+            raise ConfigError(Problem("vlan_tags", tags, expected))
         changed = {
-            name: mode.model_copy(
+            name: own.model_copy(
                 update={
                     "layers": tuple(
                         it.model_copy(update={"tags": tags}) if isinstance(it, Ethernet) else it
-                        for it in mode.layers
+                        for it in own.layers
                     )
                 }
             )
-            for name, mode in self.modes.items()
+            for name, own in self.modes.items()
         }
-        if changed == self.modes:
-            expected = f"no value with {self.name}, which carries IP packets without frames"
-            raise ConfigError(Problem("vlan_tags", tags, expected))
         return self.model_copy(update={"modes": changed})
 
     def fec(

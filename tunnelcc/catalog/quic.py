@@ -25,10 +25,11 @@ _TRANSPORTS = Path(__file__).with_name("transports")
 
 _IdLength = Annotated[int, whole(0, 20)]
 _PacketSize = Annotated[int, whole(1200, 65527)]
-#: Least window of the connection, of the stream's: quic-go's ConnectionFlowControlMultiplier.
-_PER_STREAM = 1.5
-
 _Window = Annotated[int, size(2**10, 2**40, at_zero=True)]
+
+# The window of a connection is at least so many times that of a stream: quic-go's
+# ConnectionFlowControlMultiplier.
+_PER_STREAM = 1.5
 
 
 class Packets(Cited):
@@ -195,27 +196,15 @@ class Quic(Model):
 
         Raises ConfigError with such a key.
         """
-        stream, connection = (self._window(of, given) for of in ("stream", "connection"))
-        keys = {"first": {"first_connection_window", "connection_window"}}
-        keys["most"] = {"connection_window"}
+        stream, connection = _asked("stream", self.stream, given), self.connection
         if connection.most and given.keys() & {"stream_window", "first_stream_window"}:
             # With less, the stream's window could not be used.
-            changes = {
-                size: max(getattr(connection, size), round(_PER_STREAM * getattr(stream, size)))
-                for size, fixed_by in keys.items()
-                if not given.keys() & fixed_by
-            }
-            connection = connection.model_copy(update=changes)
+            least = {size: round(_PER_STREAM * getattr(stream, size)) for size in ("first", "most")}
+            connection = connection.model_copy(
+                update={size: max(getattr(connection, size), it) for size, it in least.items()}
+            )
+        connection = _asked("connection", connection, given)
         return self.model_copy(update={"stream": stream, "connection": connection})
-
-    def _window(self, of: str, given: Mapping[str, int]) -> FlowControl:
-        own: FlowControl = getattr(self, of)
-        most = given.get(f"{of}_window", own.most)
-        first = given.get(f"first_{of}_window", most if f"{of}_window" in given else own.first)
-        if most and first > most:
-            expected = f"at most {of}_window ({format_size(most)})"
-            raise ConfigError(Problem(f"first_{of}_window", format_size(first), expected))
-        return own.model_copy(update={"first": first, "most": most})
 
     def overhead(self, is_up: bool) -> int:
         """Return the bytes of a packet around its frames, to the server or to the client."""
@@ -276,6 +265,16 @@ class Quic(Model):
             return {}
         own = self.congestion.model_dump(include=set(Algorithm.model_fields), exclude_none=True)
         return {key: value for key, value in own.items() if key != "cc"}
+
+
+def _asked(of: str, own: FlowControl, given: Mapping[str, int]) -> FlowControl:
+    """Return the windows of a stream or a connection (``of``). Raises ConfigError."""
+    most = given.get(f"{of}_window", own.most)
+    first = given.get(f"first_{of}_window", most if f"{of}_window" in given else own.first)
+    if most and first > most:
+        expected = f"at most {of}_window ({format_size(most)})"
+        raise ConfigError(Problem(f"first_{of}_window", format_size(first), expected))
+    return own.model_copy(update={"first": first, "most": most})
 
 
 @cache

@@ -373,10 +373,11 @@ class Tunnel(FlowControl, PacketTunnel):
         if under != "none" and (others := {key: it for key, it in under.items() if key != "name"}):
             problem = Problem(*next(iter(others.items())), "no value, because none has no keys")
             raise ConfigError(problem.below("under"))
+        name = data.get("name")
         try:
-            is_default = catalog.load(data.get("name", "")).under is None
+            is_default = isinstance(name, str) and catalog.load(name).under is None
         except ConfigError:
-            return data  # told of the name
+            is_default = False  # told of the name elsewhere
         return {key: it for key, it in data.items() if key != "under"} if is_default else data
 
     @field_validator("chain", mode="before")
@@ -422,7 +423,7 @@ class Tunnel(FlowControl, PacketTunnel):
         """
         entry = super().entry
         if self.vlan_tags and entry.CARRIES_PACKETS:
-            return entry.tagged(self.vlan_tags)  # type: ignore[attr-defined, no-any-return]
+            return entry.tagged(self.vlan_tags, self.mode)  # type: ignore[attr-defined, no-any-return]
         if self.windows and (quic := getattr(entry, "quic", None)) is not None:
             return entry.model_copy(update={"quic": quic.with_windows(self.windows)})
         kcp, mtu = getattr(entry, "kcp", None), self.kcp.mtu if self.kcp else None

@@ -145,6 +145,7 @@ def test_ranges_of_keys_below_a_name():
             "tunnel.uplinks.routes = [['a', 'b']]: expected no value",
         ),
         ({"under": {"name": "none", "mtu": 1300}}, "tunnel.under.mtu = 1300: expected no value"),
+        ({"name": 3, "under": "none"}, "tunnel.name = 3: expected the name of a tunnel"),
     ],
 )
 def test_keys_that_a_tunnel_does_not_have_are_told_as_users_write_them(keys, message, refusal):
@@ -163,6 +164,12 @@ def test_no_lower_tunnel():
     assert Experiment(tunnel="sdwan-tcp-opt").tunnel.below.name == "ipsec-esp"
     assert own.tunnel.below is None
     assert Experiment.parse(own.table()) == own
+
+
+def test_a_first_window_of_the_connection_may_be_as_large_as_the_streams_makes_it():
+    windows = {"stream_window": 2**27, "first_connection_window": 2**24 + 2**22}
+    connection = Experiment(tunnel={"name": "gost-quic", **windows}).tunnel.entry.quic.connection
+    assert (connection.first, connection.most) == (2**24 + 2**22, 1.5 * 2**27)
 
 
 def test_keys_of_a_lower_tunnel_beside_its_name():
