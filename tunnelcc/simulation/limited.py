@@ -585,7 +585,11 @@ class _Flow:
         if way.socket_drops > max(drops, others):
             queue = f"{self.connection.in_tunnel.socket_queue} packets"
             what = "the buffer of the tunnel's far socket"
-            return "socket_queue", what, queue, self._tunnel_key("receive_buffer")
+            has_buffer = self.entry.socket.packet is not None  # type: ignore[union-attr]
+            key = (
+                self._tunnel_key("receive_buffer") if has_buffer else self._file_key("socket.queue")
+            )
+            return "socket_queue", what, queue, key
         if drops <= others:
             return None
         queue = f"{self.tunnel.queue or getattr(self.entry.device, 'queue', 0)} packets"  # type: ignore[union-attr]
