@@ -430,7 +430,7 @@ class CakeOverflowTest : public SimulationTestCase
     }
 };
 
-/// Packets that crossed sch_cake of Linux, and when (tests/reference/queues.py).
+/// Packets that crossed sch_cake of Linux, and when (tests/reference/virtual.py).
 struct LinuxTrace
 {
     std::vector<Offer> offers;
