@@ -359,7 +359,7 @@ class _Prior:
                 )
             elif not is_told and name == "buffer":
                 how = "the flow did not fill it: CUBIC without random loss, or several flows, would"
-                if limit in ("link", "congestion_window"):
+                if limit in ("link", "queue", "congestion_window"):
                     how = "a longer measurement would tell it better"
                     if not self.found.has_raw_rtt:
                         how = "only with the RTT without queues: `ping` before the flow would tell"
@@ -378,7 +378,8 @@ KINDS = {
     "send_buffer": "the sender's buffer",
     "application": "the application, or a window that the files do not tell",
     "random_loss": "random loss, which keeps the congestion window small",
-    "congestion_window": "the congestion window: the queue drops before the link is full",
+    "queue": "the congestion window: the queue drops before the link is full",
+    "congestion_window": "the congestion window",
     "pacing": "the rate that congestion control chose",
     "policer": "a policer",
     "codel": "CoDel, which keeps the queue short",

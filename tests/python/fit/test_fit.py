@@ -198,6 +198,13 @@ def test_linuxs_path_is_found(tmp_path, name, limit, loss, is_full):
         assert not values["rate"].is_told
 
 
+def test_drops_of_a_small_queue_have_words():
+    path = {"rate": "20Mbps", "rtt": "100ms", "buffer": "4p"}
+    run = tc.run({"path": path, "duration": "4s"}, progress=False)
+    assert fits._kind(run) == "queue"
+    assert "queue drops" in fits.KINDS["queue"]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("more", "queue"),
