@@ -141,8 +141,8 @@ class Flow
           m_server(m_tcp,
                    network.ToClient(),
                    MakeCongestionControl(congestion, {}, congestionSeed + 1)),
-          m_sender(m_client, Transfer(), true, m_thread, 0),
-          m_receiver(m_server, Transfer(), false, m_thread, 0)
+          m_sender(m_client, m_transfer, true, m_thread, 0),
+          m_receiver(m_server, m_transfer, false, m_thread, 0)
     {
         TcpEndpoint::Join(m_client, m_server);
     }
@@ -194,7 +194,8 @@ class Flow
         return flow;
     }
 
-    const TcpSpec m_tcp{Sockets()}; //!< of both ends
+    const TcpSpec m_tcp{Sockets()};        //!< of both ends
+    const FlowSpec m_transfer{Transfer()}; //!< of both applications
     TcpEndpoint m_client;
     TcpEndpoint m_server;
     Cores m_cores{1, 0};
