@@ -268,7 +268,8 @@ endif
 
 $(BUILD)/installed: pyproject.toml waf-config/requirements.py $(MODULE_SOURCES) | $(BIN)/python
 	@$(TOGETHER) $(VENV)/ready module bytecode
-	@$(BIN)/tunnelcc run --duration 1s --plot $(BUILD)/first.png > /dev/null 2>&1
+	@$(BIN)/tunnelcc run --duration 1s --plot $(BUILD)/first.png > $(BUILD)/first.log 2>&1 || \
+	    { cat $(BUILD)/first.log >&2; exit 1; }
 	@echo "$(PYTHON_MODULES)" > $@
 
 .PHONY: module

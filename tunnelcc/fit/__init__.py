@@ -161,9 +161,9 @@ def fit(
         )  # fmt: skip
     except ValueError:
         raise TunnelccError("nearly all simulations of the fit failed") from None
-    queues = (_DROP_TAIL, *QUEUES)
+    before, queues = len(ran), (_DROP_TAIL, *QUEUES)  # a long search has fewer runs than it may
     simulate([(name, row) for name in queues for row in prior.with_queue(points, name, part)])
-    last = [it for it in ran[searched:] if it is not None]
+    last = [it for it in ran[before:] if it is not None]
     like = _most_alike(last, target)
     shares = {name: sum(it.queue == name for it in like) / max(len(like), 1) for name in QUEUES}
     instead = max(shares, key=lambda name: shares[name])
