@@ -206,7 +206,7 @@ class ExperimentKeys(Model):
         declared += [(f"tunnels.{name}", it) for name, it in self.tunnels.items()]
         for key, tunnel in declared:
             under = None if tunnel is None else tunnel.under
-            if under is None or (under.is_none and under == Under.parse("none")):
+            if under is None or under.is_none:
                 continue
             is_named, key = under.name in self.tunnels, f"{key}.under.name"
             if not is_named and not under.is_in_catalogue:

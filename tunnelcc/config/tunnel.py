@@ -370,15 +370,16 @@ class Tunnel(FlowControl, PacketTunnel):
         under = data.get("under") if isinstance(data, dict) else None
         if under != "none" and not (isinstance(under, dict) and under.get("name") == "none"):
             return data
-        if under != "none" and (others := {key: it for key, it in under.items() if key != "name"}):
-            problem = Problem(*next(iter(others.items())), "no value, because none has no keys")
+        if under != "none" and (beside := {key: it for key, it in under.items() if key != "name"}):
+            problem = Problem(*next(iter(beside.items())), "no value, because none has no keys")
             raise ConfigError(problem.below("under"))
         name = data.get("name")
         try:
             is_default = isinstance(name, str) and catalog.load(name).under is None
         except ConfigError:
             is_default = False  # told of the name elsewhere
-        return {key: it for key, it in data.items() if key != "under"} if is_default else data
+        others = {key: it for key, it in data.items() if key != "under"}
+        return others if is_default else {**others, "under": "none"}
 
     @field_validator("chain", mode="before")
     @classmethod

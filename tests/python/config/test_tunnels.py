@@ -163,6 +163,7 @@ def test_no_lower_tunnel():
     own = Experiment(tunnel={"name": "sdwan-tcp-opt", "under": "none"})
     assert Experiment(tunnel="sdwan-tcp-opt").tunnel.below.name == "ipsec-esp"
     assert own.tunnel.below is None
+    assert Experiment(tunnel={"name": "sdwan-tcp-opt", "under": {"name": "none"}}) == own
     assert Experiment.parse(own.table()) == own
 
 
