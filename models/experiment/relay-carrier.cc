@@ -15,18 +15,17 @@ RelayCarrier::Share(const RelaySpec& spec, const PerEnd<Cpu&>& cpus)
     }
     for (End end : ENDS)
     {
-        m_sessions[end] =
-            std::make_unique<MuxSession>(spec, end, Stream(end), cpus[end], m_muxLogs);
-        m_sessions[end]->SetWatcher(contents[end]);
+        sessions[end] = std::make_unique<MuxSession>(spec, end, Stream(end), cpus[end], m_muxLogs);
+        sessions[end]->SetWatcher(contents[end]);
     }
 }
 
 std::unique_ptr<RelaySide>
 RelayCarrier::MakeSide(const RelaySpec& spec, End end, CarrierSide::Logs& logs)
 {
-    if (m_sessions[end])
+    if (sessions[end])
     {
-        return m_sessions[end]->AddStream();
+        return sessions[end]->AddStream();
     }
     auto side = std::make_unique<CarrierSide>(spec, end, Stream(end), logs);
     side->SetWatcher(contents[end]);

@@ -33,10 +33,8 @@ class RelayCarrier
     /// end
     std::unique_ptr<RelaySide> MakeSide(const RelaySpec& spec, End end, CarrierSide::Logs& logs);
 
-    PerEnd<CarrierContents*> contents{}; //!< what its bytes are told to; null: nothing
-
-  protected:
-    PerEnd<std::unique_ptr<MuxSession>> m_sessions; //!< if flows share it
+    PerEnd<CarrierContents*> contents{};          //!< what its bytes are told to; null: nothing
+    PerEnd<std::unique_ptr<MuxSession>> sessions; //!< if flows share it
 
   private:
     MuxLogs m_muxLogs;

@@ -165,9 +165,9 @@ World::Start()
 void
 World::Carrier::Dial(int64_t now)
 {
-    if (m_sessions.client)
+    if (sessions.client)
     {
-        m_sessions.client->Dial(now);
+        sessions.client->Dial(now);
     }
     else
     {

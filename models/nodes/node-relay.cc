@@ -167,9 +167,9 @@ NodeRelay::MakeWays()
 void
 NodeRelay::Carrier::Dial(int64_t now)
 {
-    if (m_sessions.client)
+    if (sessions.client)
     {
-        m_sessions.client->Dial(now);
+        sessions.client->Dial(now);
     }
     else
     {
