@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 
 import nlohmann_json
@@ -25,6 +26,8 @@ TESTS = ("socket/dumbbell-test.cc", "socket/linux-tcp-socket-test.cc", "nodes/no
 EXAMPLES = ("tunnel-on-ns3.cc", "wireless.cc")
 JSON = Path(nlohmann_json.__file__).parent / "include/nlohmann"
 INCLUDE = re.compile(r'^#include "([^"]+)"$', re.MULTILINE)
+DECLARED = re.compile(r"^(?:class|struct)(?: alignas\(\d+\))? (\w+)", re.MULTILINE)
+DEFINED = re.compile(r"^(?:[\w:<>&*]+ )*(\w+)::~?\w+\(", re.MULTILINE)
 
 
 def needed(files: Iterable[Path]) -> set[Path]:
@@ -39,7 +42,26 @@ def needed(files: Iterable[Path]) -> set[Path]:
         for name in INCLUDE.findall(file.read_text("utf-8")):
             for header in (file.parent / name, MODELS / name):
                 if header.is_file():
-                    waiting += [it for it in (header, header.with_suffix(".cc")) if it.is_file()]
+                    waiting += [header, *definitions(header)]
+    return found
+
+
+@cache
+def definitions(header: Path) -> list[Path]:
+    """Return the sources beside a header that define what it declares.
+
+    Those are the one of its name, those with members of its classes, and those that include it and
+    have no header of their own.
+    """
+    classes = set(DECLARED.findall(header.read_text("utf-8")))
+    found = []
+    for source in header.parent.glob("*.cc"):
+        text = source.read_text("utf-8")
+        is_part = not source.with_suffix(".h").is_file() and any(
+            Path(name).name == header.name for name in INCLUDE.findall(text)
+        )
+        if source.stem == header.stem or is_part or classes & set(DEFINED.findall(text)):
+            found.append(source)
     return found
 
 
