@@ -22,7 +22,7 @@ _MAY_LACK = re.compile(
     r".*_at|arq_.*|tunnel_fec_.*|flow_message_latency_.*|link_(marks|policer_drops)|srtt|ssthresh"
     r"|.*_estimate|mss|link_(mtu_drops|fragmented|fragment_drops)"
     r"|(flow|cross_traffic|ping)_(delay_.*|jitter|play_delay)"
-    r"|flow_(sent|received|expected|resent|reordered|late)|cwnd"  # of streams, of datagrams
+    r"|flow_(sent|received|expected|resent|reordered|late)|cwnd|congestion_events"
 )
 # Metrics that are changes, and so have a sign.
 _SIGNED = ("flow_drift",)
