@@ -156,11 +156,11 @@ class _Flow:
         flows = self.run.flows
         all_bytes = sum(flow.delivered_bytes for flow in flows)
         own = flows[self.index].delivered_bytes
-        return self._is_full() and own >= _MOST * all_bytes
+        return self._is_full(self._step) and own >= _MOST * all_bytes
 
-    def _is_full(self) -> bool:
-        """Whether the link is full: the start of a flow, when it cannot be, may not decide."""
-        link = self._link()
+    def _is_full(self, step: Step) -> bool:
+        """Whether a link is full: the start of a flow, when it cannot be, may not decide."""
+        link = self.run.way(step)
         if not _FULL / 2 <= link.utilisation < _FULL:
             return bool(link.utilisation >= _FULL)
         after = self.run["time"] > self.run.experiment.warmup
@@ -252,7 +252,7 @@ class _Flow:
             "receive_window": self._receive_window,
         }
         if name.endswith("_window") and self._overflows(leg):
-            if (policer := self._policer()) is not None:
+            if (policer := self._policer(self._step)) is not None:
                 return Limited("policer", *policer, share, leg)
             # A larger queue helps only where the link is idle between bursts.
             way, whose = self._direction, "which drops much of what KCP's windows let go"
@@ -466,9 +466,9 @@ class _Flow:
         leg = self.legs[place]
         hops = [it.name for it in self.legs if it.name.startswith("carrier")]
         is_chain = len(hops) > 1 and leg.name in hops
-        if is_chain:  # each hop has links of its own
-            self._step = self._step_of(leg.name)
-        way, link = self._direction, self._link()
+        # Of a chain, each hop has links of its own.
+        step = self._step_of(leg.name) if is_chain else self._step
+        way, link = self.network.direction(step), self.run.way(step)
 
         def told(limit: str, what: str, value: str, key: str) -> Limited:
             return Limited(limit, what, value, key, share, leg.name)
@@ -476,28 +476,28 @@ class _Flow:
         rate = self._set_rate(leg)
         if name == "pacing" and rate is not None:
             return told("pacing", "the rate that is set", *rate)
-        if (policer := self._policer()) is not None:
+        if (policer := self._policer(step)) is not None:
             return told("policer", *policer)
-        if way.rate is not None and self._is_full():
-            return told("link", "the link", format_rate(way.rate), self._link_key("rate"))
+        if way.rate is not None and self._is_full(step):
+            return told("link", "the link", format_rate(way.rate), self._link_key("rate", step))
         packets = self._kind in ("datagram", "stream")
         if packets and (busy := self._busy_host(max(_BUSY, link.utilisation))) is not None:
             return told("cpu", *busy)
-        if (drops := self._tunnel_drops()) is not None:
+        if (drops := self._tunnel_drops(link)) is not None:
             return told(*drops)
         where = "inside the tunnel " if leg.name == "app" and self.entry is not None else ""
         # Of a chain, which may have a congestion control on each hop, it tells which one is slow.
         whose = f" {where}of {leg.name}, {leg.cc}" if is_chain else ""
         if link.random_losses > link.queue_drops:
             what = f"the {limits.LIMITS[name]}{whose}, which random loss keeps small"
-            return told("random_loss", what, "", self._link_key("loss"))
+            return told("random_loss", what, "", self._link_key("loss", step))
         # Those of the warm-up count, too: a window may need longer than that to grow again.
         if link.queue_drops > 0 or (link.queue_drops_series[-1:].sum() > 0 and not way.loss):
             queue = "its link's queue" if is_chain else "the bottleneck's queue"
             what = f"the {limits.LIMITS[name]}{whose}, which {queue} keeps small"
             if way.queue.name == "drop-tail":
-                return told("queue", what, str(way.buffer), self._link_key("buffer"))
-            return told("queue", what, way.queue.name, self._link_key("queue"))
+                return told("queue", what, str(way.buffer), self._link_key("buffer", step))
+            return told("queue", what, way.queue.name, self._link_key("queue", step))
         whose = whose or f" {where}of {leg.cc}"
         return told(name, f"the {limits.LIMITS[name]}{whose}", "", "")
 
@@ -524,9 +524,9 @@ class _Flow:
         """The keys of the bottleneck in the direction of the flow's data."""
         return self.network.direction(self._step)
 
-    def _link_key(self, name: str) -> str:
-        """A key of the bottleneck."""
-        network, link = self.run.experiment.network, self._step.link
+    def _link_key(self, name: str, step: Step | None = None) -> str:
+        """A key of a link, by default of the bottleneck."""
+        network, link = self.run.experiment.network, (step or self._step).link
         if network is None and self.tunnel is not None and self.tunnel.chain and link != "path":
             number = int(link.removeprefix("hop")) - 2
             if getattr(self.tunnel.chain[number], name, None) is not None:
@@ -542,12 +542,12 @@ class _Flow:
             return format_rate(8 * parameters["rate"]), self._flow_key("cc.rate")
         return None
 
-    def _policer(self) -> tuple[str, str, str] | None:
-        """The policer, if it drops more than the queue."""
-        policer, link = self._direction.policer, self._link()
+    def _policer(self, step: Step) -> tuple[str, str, str] | None:
+        """The policer of a link, if it drops more than the queue."""
+        policer, link = self.network.direction(step).policer, self.run.way(step)
         if policer is None or (link.policer_drops or 0) <= link.queue_drops:
             return None
-        return "the policer", format_rate(policer.rate), self._link_key("policer.rate")
+        return "the policer", format_rate(policer.rate), self._link_key("policer.rate", step)
 
     def _busy_host(self, least: float) -> tuple[str, str, str] | None:
         """The host whose program is busy for the part ``least`` of the time, if there is one."""
@@ -571,8 +571,11 @@ class _Flow:
         ]
         return max(shares, default=(0.0, ""))
 
-    def _tunnel_drops(self) -> tuple[str, str, str, str] | None:
-        """The queue of the tunnel's device or socket, if most losses are its drops."""
+    def _tunnel_drops(self, link: Any) -> tuple[str, str, str, str] | None:
+        """The queue of the tunnel's device or socket, if most losses are its drops.
+
+        ``link``: what was measured of the link that holds the connection back.
+        """
         if self.placed.tunnel is None or self.tunnel is None:
             return None
         counts = self.run.tunnels[self.placed.tunnel]
@@ -580,7 +583,7 @@ class _Flow:
             return None
         first = self.network.tunnels[self.placed.tunnel].connection
         way = counts.forward if first.sender == self.sender else counts.reverse
-        link, drops = self._link(), way.device_drops_series[-1:].sum()
+        drops = way.device_drops_series[-1:].sum()
         others = link.queue_drops_series[-1:].sum() + link.random_losses
         if way.socket_drops > max(drops, others):
             queue = f"{self.connection.in_tunnel.socket_queue} packets"
