@@ -12,22 +12,12 @@ to=${1:?"which folder?"}
 if [ -e "$to/linux" ]; then
     exit
 fi
-package=${2:-$(apt-cache search --names-only '^linux-source-[0-9.]+$' | cut -d ' ' -f 1 | sort -V | tail -n 1)}
-if [ -z "$package" ]; then
-    echo "$0: apt has no package linux-source-…; this needs Debian, and \`apt-get update\`" >&2
-    exit 1
-fi
 mkdir -p "$to"
+source=$(mktemp -d)
+trap 'rm -rf "$source"' EXIT
+sh "$(dirname "$0")/../linux/get-source.sh" "$source" "${2:-newest}"
 to=$(realpath "$to")
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-chmod 755 "$work" # apt downloads as a user of its own
-cd "$work"
-apt-get download -qq "$package"
-dpkg-deb --fsys-tarfile "$package"_*.deb | tar -x --wildcards '*linux-source-*.tar.*'
-mkdir source
-tar -xf "$(find usr -name 'linux-source-*.tar.*')" --strip-components=1 -C source
-cd source
+cd "$source"
 # Timers of 4 ms, as the kernel of the other measurements. And no random numbers out of jitter: the
 # search for it would never end, since on this clock nothing takes time.
 sed -i '/^config HZ$/,/default/s/default 100/default 250/' arch/um/Kconfig
@@ -46,5 +36,4 @@ done > options
 echo 'CONFIG_CON_CHAN="null"' >> options
 make -s ARCH=um KCONFIG_ALLCONFIG=options allnoconfig
 make -s ARCH=um -j"$(nproc)" linux
-cp linux "$to"
-basename "$work/$package"_*.deb > "$to/package"
+cp linux package "$to"

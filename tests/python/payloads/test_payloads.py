@@ -164,11 +164,13 @@ def test_prose_takes_what_profiles_say():
 def test_time_rises_in_a_line_from_headers_alone_to_full_packets(corpus, algorithm):
     run, between = COMPRESSORS[algorithm].run, 400
     share = (between - payloads.HEADER_BYTES) / (payloads.FULL_BYTES - payloads.HEADER_BYTES)
+    # zlib builds a code for each packet: with random bytes 2.0 times the line (AMD EPYC).
+    most = 2.5 if algorithm.startswith("zlib") else 1.5
 
     def near() -> bool:
         headers = _taken(corpus, run, payloads.HEADER_BYTES)
         expected = headers + share * (_taken(corpus, run, payloads.FULL_BYTES) - headers)
-        return expected / 2 <= _taken(corpus, run, between) <= 2 * expected
+        return expected / 2 <= _taken(corpus, run, between) <= most * expected
 
     assert _holds(near)
 
