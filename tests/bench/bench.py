@@ -237,7 +237,7 @@ def show(report: dict[str, Any]) -> None:
     """Print a table for each case on the terminal."""
     from rich.console import Console
 
-    console = Console(width=None if sys.stdout.isatty() else 140)
+    console = Console(width=None if sys.stdout.isatty() else 175)
     console.print(f"Data segments across the path per CPU second on {report['processor']}")
     for case in report["cases"]:
         console.print(table(case))
