@@ -659,8 +659,8 @@ _DECLARED = (
         "(mean of the second half − mean of the first half) / mean of the goodput, of the measured "
             f"time in which all flows send, without its first {drift.START_UP:.0%}; of an entry "
             f"of flows with more than {drift.MOST_ALONE} flows, of their sum; 0: at most "
-            f"{drift.LEAST:.0%}, or at most {drift.ERRORS:g} standard errors, from means of "
-            f"{drift.BATCHES} batches a half; NaN with flows.bytes; Geweke, Bayesian Statistics 4, "
+            f"{drift.LEAST:.0%}, or no more than chance explains (5 %, from the goodput's slow "
+            "cycles); NaN with flows.bytes; Geweke, Bayesian Statistics 4, "
             "1992",
         _drifts, per_flow=True,
     ),

@@ -36,6 +36,10 @@ _BUSY = 0.7
 # A program that is busy for less than this did not limit: between bursts, it waited for more.
 _SATURATED = 0.9
 
+# A congestion window that nothing keeps small grows: what it meets for this share of the time is
+# the limit.
+_OFTEN = 0.2
+
 # Above this share of packets that the queue drops, repairing them is what fills KCP's window.
 _MANY = 0.05
 
@@ -485,6 +489,8 @@ class _Flow:
             return told("cpu", *busy)
         if (drops := self._tunnel_drops(link)) is not None:
             return told(*drops)
+        if not (link.queue_drops or link.random_losses) and (met := self._met(place)) is not None:
+            return met
         where = "inside the tunnel " if leg.name == "app" and self.entry is not None else ""
         # Of a chain, which may have a congestion control on each hop, it tells which one is slow.
         whose = f" {where}of {leg.name}, {leg.cc}" if is_chain else ""
@@ -498,8 +504,22 @@ class _Flow:
             if way.queue.name == "drop-tail":
                 return told("queue", what, str(way.buffer), self._link_key("buffer", step))
             return told("queue", what, way.queue.name, self._link_key("queue", step))
+        if leg.cc == "kcp":
+            return told(name, "KCP's congestion window", "", self._tunnel_key("kcp.congestion"))
         whose = whose or f" {where}of {leg.cc}"
         return told(name, f"the {limits.LIMITS[name]}{whose}", "", "")
+
+    def _met(self, place: int) -> Limited | None:
+        """The limit that a growing congestion window meets often, if there is one."""
+        shares = self._shares(place)
+        shares["cpu"], host = max((shares["cpu"], ""), self._most_often_busy())
+        met = max((*_WINDOWS, "cpu"), key=lambda it: shares[it])
+        if shares[met] < _OFTEN:
+            return None
+        if met == "cpu" and host:
+            cpu = self._cpu_of(host, self._program("carrier"))
+            return Limited("cpu", *cpu, shares[met], self.legs[place].name)
+        return self._named(met, place, shares[met])
 
     @cached_property
     def _step(self) -> Step:
@@ -559,17 +579,32 @@ class _Flow:
 
         Its share is of the time that its threads have, as far as there are cores for them.
         """
+        time = self.run.measured_time
+        shares = [(cpu.cpu_time / (time * cores), host) for host, cpu, cores in self._programs()]
+        return max(shares, default=(0.0, ""))
+
+    def _most_often_busy(self) -> tuple[float, str]:
+        """The host whose program most often does nothing but work, and for which share of time."""
+        after = self.run["time"] > self.run.experiment.warmup
+        if not after.any():
+            return 0.0, ""
+        shares = [
+            (mean(cpu.cpu_series[after] * self.network.hosts[host].cores / cores >= _FULL), host)
+            for host, cpu, cores in self._programs()
+        ]
+        return max(shares, default=(0.0, ""))
+
+    def _programs(self) -> list[tuple[str, Any, int]]:
+        """The hosts that run the tunnel, or the flow, their CPUs, and the cores for its threads."""
         names, found = self.run.host_names, self.run.hosts
         hosts = [self.placed.client, self.placed.server] if self.tunnel is None else self._relays()
         flows = sum(flow.count for flow in self.connection.sharers)
         threads = flows if self._kind == "relay" else 1
-        shares = [
-            (found[names.index(host)].cpu_time / (self.run.measured_time * cores), host)
+        return [
+            (host, found[names.index(host)], min(threads, self.network.hosts[host].cores))
             for host in hosts
-            for cores in [min(threads, self.network.hosts[host].cores)]
             if host in names
         ]
-        return max(shares, default=(0.0, ""))
 
     def _tunnel_drops(self, link: Any) -> tuple[str, str, str, str] | None:
         """The queue of the tunnel's device or socket, if most losses are its drops.
@@ -583,8 +618,7 @@ class _Flow:
             return None
         first = self.network.tunnels[self.placed.tunnel].connection
         way = counts.forward if first.sender == self.sender else counts.reverse
-        drops = way.device_drops_series[-1:].sum()
-        others = link.queue_drops_series[-1:].sum() + link.random_losses
+        drops, others = way.device_drops, link.queue_drops + link.random_losses
         if way.socket_drops > max(drops, others):
             queue = f"{self.connection.in_tunnel.socket_queue} packets"
             what = "the buffer of the tunnel's far socket"
@@ -593,6 +627,9 @@ class _Flow:
                 self._tunnel_key("receive_buffer") if has_buffer else self._file_key("socket.queue")
             )
             return "socket_queue", what, queue, key
+        if not (drops or others):  # a window may need longer than the warm-up to grow again
+            drops = way.device_drops_series[-1:].sum()
+            others = link.queue_drops_series[-1:].sum()
         if drops <= others:
             return None
         queue = f"{self.tunnel.queue or getattr(self.entry.device, 'queue', 0)} packets"  # type: ignore[union-attr]

@@ -148,6 +148,10 @@ CASES = {
         {"tcp": {"window_scaling": False}},
         "the receive window of server, which is not scaled (65535B)", "tcp.window_scaling", True,
     ),
+    "KCP's congestion window": (
+        {"tunnel": "gost-kcp-unset", "path": {**FAST, "rate": "10Mbps"}, **LATER},
+        "KCP's congestion window", "tunnel.kcp.congestion", False,
+    ),
     "a small queue": (
         {"path": {**FAST, "buffer": "4p"}},
         "the congestion window, which the bottleneck's queue keeps small (4p)",
@@ -249,6 +253,44 @@ def test_the_memory_of_sockets(tunnel):
     assert more["flow_goodput"] > 1.3 * flow["flow_goodput"]
     own = {"tcp_memory": "64MiB", "tcp_wmem": "256KiB"}  # enough memory is no limit
     assert _run({**keys, "hosts": {"client": own}})["limited_by"]["key"] == "hosts.client.tcp_wmem"
+
+
+#: What a congestion window meets for a third of the time, and grows towards for the rest: keys →
+#: the key that changes it, and a value that no longer limits.
+MET = {
+    "the CPU": (
+        {"tunnel": "openvpn-2.6-tcp", "hosts": {"speed": 0.02}, "warmup": "4s", "duration": "10s"},
+        "hosts.speed", 0.08,
+    ),
+    "the memory of sockets": (
+        {"hosts": {"client": {"tcp_memory": "2MiB"}}, **LATER}, "hosts.client.tcp_memory", "16MiB",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", MET)
+def test_what_a_congestion_window_meets_is_named(case):
+    keys, key, value = MET[case]
+    flow = _run(keys)
+    assert flow["limited_by"]["key"] == key
+    assert 0.2 < flow["limited_by"]["share"] < 0.5
+    assert _run(keys, {key: value})["flow_goodput"] > 1.15 * flow["flow_goodput"]
+
+
+def test_drops_of_the_warmup_are_not_compared_with_those_after_it():
+    """Slow start overflows the queue; from then on only the far socket drops packets."""
+    keys = {
+        "path": {"rate": "200Mbps", "rtt": "20ms", "buffer": "17p"}, "warmup": "2s",
+        "tunnel": {"name": "openvpn-udp", "receive_buffer": "16KiB"}, "duration": "12s",
+        "hosts": {"server": {"speed": 0.1}},
+    }  # fmt: skip
+    flow = _run(keys)
+    assert flow["limited_by"]["key"] == "tunnel.receive_buffer"
+    better = {
+        key: _run(keys, {key: value})["flow_goodput"] / flow["flow_goodput"]
+        for key, value in (("tunnel.receive_buffer", "64KiB"), ("path.buffer", "170p"))
+    }
+    assert better["tunnel.receive_buffer"] > max(1.05, better["path.buffer"])
 
 
 def test_the_lossy_hop_of_a_chain_is_named_with_its_key():
