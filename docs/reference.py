@@ -277,7 +277,9 @@ def _of_packets(entry: PacketEntry) -> tuple[str, str, str, str, str]:
     elif clamp is not None:
         sizes.append(f"MSS for packets of {clamp.fit or 'the path'}")
     queue = f"device {device.queue}" if device.queue else "device: no limit"
-    if isinstance(entry, DatagramEntry) and entry.socket.queue:
+    if isinstance(entry, DatagramEntry) and entry.socket.asks:
+        queue += f", socket of {format_size(entry.socket.asks)}"
+    elif isinstance(entry, DatagramEntry) and entry.socket.queue:
         queue += f", socket {entry.socket.queue}"
     kernel = device.device == "kernel"
     threads = "the kernel's" if kernel else "1" if entry.threads.threads == 1 else "1 a direction"

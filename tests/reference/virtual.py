@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Measure queue disciplines of Linux, in a kernel whose time is virtual.
+"""Measure queue disciplines and tunnels in Linux, in a kernel whose time is virtual.
 
 ``get-kernel.sh FOLDER`` compiles it. Then, as root, on Linux, with iproute2, wireguard-tools,
-openssl and OpenVPN::
+openssl and OpenVPN, and with the program ``gost`` in the same folder::
 
     python tests/reference/virtual.py FOLDER
 
@@ -38,7 +38,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import count
@@ -75,13 +75,27 @@ class Cell:
     tunnel: str = "none"
     ecn: bool = False
     udp: float = 0.0  #: Mbit/s of UDP from server 1 to client 1
+    loss: float = 0.0  #: probability, of packets from the servers, before the queue
+    is_behind: bool = False  #: flows and pings come from a host for which the servers' forward
+    wmem: int = 4 << 20  #: maximum of tcp_wmem, bytes
 
     @property
     def inner(self) -> tuple[str, str] | None:
         """The addresses in the tunnel, if there is one."""
         if self.tunnel == "none":
             return None
-        return UPPER if self.tunnel.startswith(("vxlan", "openvpn")) else LOWER
+        ends = UPPER if self.tunnel.startswith(("vxlan", "openvpn")) else LOWER
+        return (BEHIND[1], ends[1]) if self.is_behind else ends
+
+    @property
+    def source(self) -> str:
+        """The namespace of what sends."""
+        return "behind" if self.is_behind else "servers"
+
+    @property
+    def seeds(self) -> Sequence[int]:
+        """Runs that lose packets differ more."""
+        return range(1, 9) if self.loss else SEEDS
 
 
 def _cake(options: str = "") -> str:
@@ -101,6 +115,9 @@ NESTED = (
     "vxlan-1450/wireguard", "vxlan-1370/wireguard", "openvpn-1500/wireguard",
     "openvpn-1360/wireguard",
 )  # fmt: skip
+IN_A_RELAY = "wireguard/gost-relay-wss"
+_PFIFO = f"pfifo limit {4 * QUEUE_OF_ONE_BDP}"
+_DEEP = _shaped(_PFIFO)
 CELLS = (
     Cell("cake/1-flow", _cake()),
     Cell("cake/4-flows", _cake(), ((1, 1),) * 4),
@@ -124,14 +141,20 @@ CELLS = (
         )
         for queue, tc in (
             ("fq_codel", "fq_codel"),
-            ("pfifo", f"pfifo limit {4 * QUEUE_OF_ONE_BDP}"),
+            ("pfifo", _PFIFO),
         )
         for cc in (("cubic",), ("bbr",), ("cubic", "bbr"))
         for tunnel in TUNNELS
     ),
+    *(Cell(f"nested/{tunnel}", _DEEP, tunnel=tunnel) for tunnel in NESTED),
+    Cell(
+        "nested/vxlan-1450/wireguard/behind", _DEEP, tunnel="vxlan-1450/wireguard", is_behind=True
+    ),
+    Cell(f"nested/{IN_A_RELAY}", _DEEP, tunnel=IN_A_RELAY),
+    Cell(f"nested/{IN_A_RELAY}/wmem-256KiB", _DEEP, tunnel=IN_A_RELAY, wmem=256 << 10),
     *(
-        Cell(f"nested/{tunnel}", _shaped(f"pfifo limit {4 * QUEUE_OF_ONE_BDP}"), tunnel=tunnel)
-        for tunnel in NESTED
+        Cell(f"nested/{IN_A_RELAY}/loss-{loss:g}", _DEEP, tunnel=IN_A_RELAY, loss=loss)
+        for loss in (0.001, 0.01)
     ),
 )
 
@@ -145,6 +168,7 @@ IP_FREEBIND = 15  # programs give a tunnel its addresses later
 TUNSETIFF, IFF_TUN, IFF_NO_PI = 0x400454CA, 0x0001, 0x1000
 SERVERS, CLIENTS = "10.1.0.{}", "10.2.0.{}"
 LOWER, UPPER = ("10.3.0.1", "10.3.0.2"), ("10.4.0.1", "10.4.0.2")  #: inside tunnels
+BEHIND = ("10.5.0.1", "10.5.0.2")  #: of the servers and the host behind them
 
 
 def sh(command: str) -> None:
@@ -215,20 +239,31 @@ class _Timer:
 
 
 class Wire:
-    """Two TUN devices; packets cross from one to the other after a delay."""
+    """Two TUN devices; packets cross from one to the other after a delay, or are lost.
 
-    def __init__(self, events: Events, ends: tuple[int, int], delay: int) -> None:
-        self._events, self._delay = events, delay
-        for here, there in (ends, ends[::-1]):
-            events.watch(here, select.EPOLLIN, partial(self._carry, here, there))
+    ``loss``: the probability, from the first to the second.
+    """
 
-    def _carry(self, here: int, there: int, _: int) -> None:
+    def __init__(
+        self,
+        events: Events,
+        ends: tuple[int, int],
+        delay: int,
+        loss: float,
+        chance: random.Random,
+    ) -> None:
+        self._events, self._delay, self._chance = events, delay, chance
+        for here, there, lost in ((*ends, loss), (*ends[::-1], 0.0)):
+            events.watch(here, select.EPOLLIN, partial(self._carry, here, there, lost))
+
+    def _carry(self, here: int, there: int, loss: float, _: int) -> None:
         while True:
             try:
                 packet = os.read(here, 65536)
             except BlockingIOError:
                 return
-            self._events.at(now() + self._delay, partial(os.write, there, packet))
+            if self._chance.random() >= loss:
+                self._events.at(now() + self._delay, partial(os.write, there, packet))
 
 
 class Flow:
@@ -242,6 +277,7 @@ class Flow:
         if cell.inner:
             self._from, self._to = cell.inner
         self._cc = cell.cc[index % len(cell.cc)]
+        self._source = cell.source
         self._port = PORT + index
         self.arrivals: list[tuple[int, int]] = []
         enter("clients")
@@ -262,7 +298,7 @@ class Flow:
         self._events.watch(self._receiver.fileno(), select.EPOLLIN, self._receive)
 
     def _connect(self) -> None:
-        enter("servers")
+        enter(self._source)
         self._sender = socket.socket()
         self._sender.setblocking(False)
         self._sender.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, self._cc.encode())
@@ -296,7 +332,7 @@ class Pings:
     def __init__(self, events: Events, cell: Cell, begin: int) -> None:
         self._events = events
         here, self._to = cell.inner or (SERVERS.format(1), CLIENTS.format(1))
-        enter("servers")
+        enter(cell.source)
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP)
         self._socket.setblocking(False)
         self._socket.setsockopt(socket.IPPROTO_IP, IP_FREEBIND, 1)
@@ -398,7 +434,7 @@ TRACES = tuple(
 
 def trace(given: Trace, events: Events) -> list[tuple[int, int]]:
     """Return when (ns) each packet left, 0 if it was dropped, and whether it was marked."""
-    _set_up(Cell("", given.queue), events)
+    _set_up(Cell("", given.queue), events, random.Random(0))
     enter("router")
     entry = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(0x0800))
     entry.setsockopt(socket.SOL_SOCKET, 32, 1 << 28)  # SO_SNDBUFFORCE
@@ -437,7 +473,7 @@ def trace(given: Trace, events: Events) -> list[tuple[int, int]]:
     return fates
 
 
-def _set_up(cell: Cell, events: Events) -> None:
+def _set_up(cell: Cell, events: Events, chance: random.Random) -> None:
     sh("mount -t proc proc /proc; mount -t sysfs sys /sys; mount -t tmpfs run /run")
     sh("".join(f"ip netns add {name}; ip -n {name} link set lo up; " for name in NAMESPACES))
     ends = make_tun("servers", "wire"), make_tun("router", "wire")
@@ -467,7 +503,7 @@ def _set_up(cell: Cell, events: Events) -> None:
         sh(
             f"ip netns exec {name} sysctl -qw net.ipv4.tcp_ecn={1 if cell.ecn else 2} "
             "net.ipv4.tcp_no_metrics_save=1 net.ipv4.tcp_rmem='4096 131072 33554432' "
-            "net.ipv4.tcp_wmem='4096 16384 4194304'"
+            f"net.ipv4.tcp_wmem='4096 16384 {cell.wmem}'"
         )
     # A neighbour is known before anything is measured.
     sh(
@@ -483,18 +519,42 @@ def _set_up(cell: Cell, events: Events) -> None:
     if child:
         sh(f"tc -n router qdisc add dev out parent 1: handle 2: {child}")
     TUNNELS_OF[cell.tunnel]()
-    Wire(events, ends, round(RTT / 2 * 1e6))
+    if cell.is_behind:
+        _add_host_behind()
+    Wire(events, ends, round(RTT / 2 * 1e6), cell.loss, chance)
 
 
-def _wireguard() -> None:
+def _add_host_behind() -> None:
+    """Add a host behind the servers, whose packets they forward into the upper tunnel."""
+    near, far = BEHIND
+    sh(
+        "ip netns add behind; ip -n behind link set lo up; "
+        "ip -n servers link add inner type veth peer name out netns behind; "
+        "ip -n servers link set inner up; ip -n behind link set out up; "
+        f"ip -n servers address add {near}/24 dev inner; "
+        f"ip -n behind address add {far}/24 dev out; "
+        f"ip -n behind route add default via {near}; "
+        "ip netns exec servers sysctl -qw net.ipv4.ip_forward=1; "
+        f"ip -n clients route add 10.5.0.0/24 via {UPPER[0]} dev upper"
+    )
+
+
+_PEER = "endpoint {}:51820"
+
+
+def _wireguard(
+    to_clients: str = _PEER.format(CLIENTS.format(1)),
+    to_servers: str = _PEER.format(SERVERS.format(1)),
+) -> None:
+    """Add WireGuard. Without an endpoint, an end learns it from packets."""
     sh(
         "cd /run; for n in servers clients; do wg genkey > $n.key; wg pubkey < $n.key > $n.pub; "
         "ip -n $n link add inside type wireguard; "
         "ip netns exec $n wg set inside private-key $n.key listen-port 51820; done; "
         f"ip netns exec servers wg set inside peer $(cat clients.pub) "
-        f"endpoint {CLIENTS.format(1)}:51820 allowed-ips 0.0.0.0/0; "
+        f"{to_clients} allowed-ips 0.0.0.0/0; "
         f"ip netns exec clients wg set inside peer $(cat servers.pub) "
-        f"endpoint {SERVERS.format(1)}:51820 allowed-ips 0.0.0.0/0; "
+        f"{to_servers} allowed-ips 0.0.0.0/0; "
         f"ip -n servers address add {LOWER[0]}/24 dev inside; "
         f"ip -n clients address add {LOWER[1]}/24 dev inside; "
         "for n in servers clients; do ip -n $n link set inside up; done"
@@ -536,6 +596,15 @@ def _openvpn(mtu: int) -> None:
         )  # fmt: skip
 
 
+def _wireguard_in_gost() -> None:
+    _wireguard("endpoint 127.0.0.1:51821", "")
+    _start("clients", "gost", "-L", "relay+wss://:8443")
+    _start(
+        "servers", "gost", "-L", "udp://127.0.0.1:51821/127.0.0.1:51820?keepalive=true",
+        "-F", f"relay+wss://{CLIENTS.format(1)}:8443",
+    )  # fmt: skip
+
+
 def _start(namespace: str, *command: str) -> None:
     subprocess.Popen(["ip", "netns", "exec", namespace, *command])
 
@@ -572,6 +641,7 @@ TUNNELS_OF: Mapping[str, Callable[[], None]] = {
     "vxlan-1370/wireguard": lambda: _vxlan(1370),
     "openvpn-1500/wireguard": lambda: _openvpn(1500),
     "openvpn-1360/wireguard": lambda: _openvpn(1360),
+    IN_A_RELAY: _wireguard_in_gost,
 }
 
 
@@ -584,8 +654,8 @@ def inside(task: Path) -> None:
         return
     cell = next(it for it in CELLS if it.name == given["cell"])
     events = Events()
-    _set_up(cell, events)
     chance = random.Random(given["seed"])
+    _set_up(cell, events, chance)
     begin = now() + LEAD
     flows = [
         Flow(events, cell, index, begin + round((index * APART + chance.uniform(0, 0.01)) * SECOND))
@@ -615,13 +685,14 @@ def run(kernel: Path, given: Mapping[str, Any], folder: Path) -> Any:
     task.write_text(json.dumps(given))
     init = folder / "init"
     init.write_text(
-        f"#!/bin/sh\nexport PATH=/usr/sbin:/usr/bin:/sbin:/bin\nmount -t hostfs none {folder} "
+        f"#!/bin/sh\nexport PATH={kernel.resolve()}:/usr/sbin:/usr/bin:/sbin:/bin\n"
+        f"mount -t hostfs none {folder} "
         f"-o {folder}\n{sys.executable} -B {HERE} --inside {task} > {folder}/log 2>&1\nsync\n"
         "halt -f || echo o > /proc/sysrq-trigger\n"
     )
     init.chmod(0o755)
     subprocess.run(
-        [kernel / "linux", "mem=256M", "time-travel=inf-cpu", "root=/dev/root", "rootfstype=hostfs",
+        [kernel / "linux", "mem=512M", "time-travel=inf-cpu", "root=/dev/root", "rootfstype=hostfs",
          "rootflags=/", "ro", f"init={init}", "con=null", "con0=null,fd:1", "stderr=1"],
         stdin=subprocess.DEVNULL, stdout=(folder / "console").open("wb"), stderr=subprocess.STDOUT,
         timeout=600, check=False,
@@ -651,7 +722,7 @@ def main() -> None:
                 )
         return
     for cell in CELLS:
-        for seed in SEEDS:
+        for seed in cell.seeds:
             if cell.name.startswith(options.only) and (cell.name, str(seed)) not in _known():
                 with tempfile.TemporaryDirectory() as folder:
                     given = {"cell": cell.name, "seed": seed}

@@ -47,6 +47,12 @@ _TUNNELS: dict[str, tuple[str, dict[str, Any]]] = {
         )
         for mtu in (1500, 1360)
     },
+    "wireguard/gost-relay-wss": (
+        "wireguard", {
+            "wireguard": {"name": "wireguard", "under": "gost"},
+            "gost": {"name": "gost-relay-wss"},
+        },
+    ),
 }  # fmt: skip
 
 
@@ -132,11 +138,18 @@ def experiment(name: str) -> Experiment:
         "flows": [],
     }
     path: dict[str, Any] = {"rate": f"{RATE}Mbps", "rtt": "40ms", "buffer": "133p"}
-    algorithms, pairs, tunnel = ["cubic"], [(1, 1)], "none"
+    algorithms, pairs, tunnel, is_behind = ["cubic"], [(1, 1)], "none", False
     if queue == "cake":
         pairs = _cake(rest, described, path)
     elif queue == "nested":
-        tunnel = "/".join(rest)
+        tunnel, options = "/".join(rest[:2]), rest[2:]
+        is_behind = "behind" in options
+        for option in options:
+            key, _, value = option.partition("-")
+            if key == "loss":
+                path["loss"] = float(value)
+            elif key == "wmem":
+                described["hosts"]["tcp_wmem"] = value
     else:
         algorithms, tunnel = rest[0].split("-"), rest[1]
         pairs = [(1, 1)] * len(algorithms)
@@ -156,10 +169,22 @@ def experiment(name: str) -> Experiment:
             it["tunnel"] = top
     if len(set(pairs)) > 1:
         _place(described, path, pairs)
+    elif is_behind:
+        _place_behind(described, path)
     else:
         described["path"] = path
     parsed: Experiment = Experiment.parse(described)
     return parsed
+
+
+def _place_behind(described: dict[str, Any], path: dict[str, Any]) -> None:
+    """Send from a host behind the tunnels' first end."""
+    lan = {"between": ["pc", "edge"], "rtt": "10us", **_WIDE}
+    described["network"] = {"links": {"lan": lan, "link": {"between": ["edge", "far"], **path}}}
+    tunnels = described["tunnels"].items()
+    described["tunnels"] = {name: {**it, "between": ["edge", "far"]} for name, it in tunnels}
+    for it in (*described["flows"], described["pings"]):
+        it |= {"from": "pc", "to": "far"}
 
 
 def _cake(

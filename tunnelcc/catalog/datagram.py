@@ -4,6 +4,8 @@
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, ClassVar
 
+from pydantic import model_validator
+
 from tunnelcc.catalog.cited import Cited
 from tunnelcc.catalog.layers import Fec, PacketLayers, Place, Surroundings, wrap
 from tunnelcc.catalog.packets import PacketEntry, QueuePackets
@@ -13,16 +15,28 @@ from tunnelcc.schema import SWITCH, choice, size
 
 
 class Socket(Cited):
-    """Queue of the program's UDP socket at the far end, in packets."""
+    """Queue of the program's UDP socket at the far end: in packets, or what its buffer holds."""
 
-    queue: QueuePackets  # 0: no limit
+    queue: QueuePackets | None = None  # 0: no limit
     packet: Annotated[int, size(1, 2**17)] | None = (
         None  # bytes that a full one takes of its buffer
     )
+    asks: Annotated[int, size(4096, 2**30)] | None = None  # for a buffer of so many bytes
 
-    def asked(self, buffer: int | None) -> int:
-        """Return the packets for which a ``buffer`` has room (bytes); None: the program's own."""
-        return self.queue if buffer is None or self.packet is None else buffer // self.packet
+    @model_validator(mode="after")
+    def _one(self) -> "Socket":
+        if (self.queue is None) == (self.asks is None):
+            raise ConfigError(Problem("queue", self.queue, "a value, or asks"))
+        if self.asks is not None and self.packet is None:
+            raise ConfigError(Problem("asks", self.asks, "no value without packet"))
+        return self
+
+    def room(self, buffer: int | None) -> int:
+        """Return the packets that wait in a ``buffer`` (bytes); None: in the program's own."""
+        if buffer is None or self.packet is None:
+            assert self.queue is not None
+            return self.queue
+        return buffer // self.packet
 
 
 class Ecn(Cited):
@@ -36,9 +50,12 @@ class OuterDf(Cited):
 
     clear: they may; wanted: not until the host hears of a smaller MTU, after which it fragments
     itself (Linux's default for UDP sockets); set: never; copied: as the packet inside.
+
+    ``tells_host``: TCP on the host that runs the tunnel learns which packets leave it whole.
     """
 
     df: Annotated[str, choice("clear", "wanted", "set", "copied")]
+    tells_host: Annotated[bool, SWITCH] = False
 
 
 class DatagramEntry(PacketEntry):
@@ -91,6 +108,14 @@ class DatagramEntry(PacketEntry):
     ) -> list[int]:
         """Return the IP bytes of the datagrams."""
         return self.outer(size, path_mtu, mode, mtu, payload, versions)
+
+    def told_mss(
+        self, path_mtu: int, mode: str | None, mtu: int | None, versions: IpVersions
+    ) -> int | None:
+        """Return that of packets that leave whole, if ``outer_df.tells_host``."""
+        if self.outer_df is None or not self.outer_df.tells_host:
+            return None
+        return self._fitting(path_mtu, mode, self.mtu(path_mtu, mtu, versions), versions)
 
     def check_packet(
         self,

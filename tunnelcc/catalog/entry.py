@@ -92,6 +92,12 @@ class Entry(Model):
         """
         return None
 
+    def told_mss(
+        self, path_mtu: int, mode: str | None, mtu: int | None, versions: IpVersions
+    ) -> int | None:
+        """Return the MSS of which the tunnel tells TCP on its own host; None: of none."""
+        return None
+
     def across_path(
         self,
         size: int,

@@ -55,7 +55,7 @@ class Connection:
     what the flow's packets meet between each end's host and the gateway on its side. An end whose
     host runs the tunnel has none. Of a tunnel of packets in another one, ``under`` is what its
     packets meet as a flow of that one. ``uplink``: of its tunnel's routes, the number of the one
-    that it takes, if flows take them in turn.
+    that it takes, if flows take them in turn. ``is_behind``: its sender is behind a gateway.
     """
 
     flow: Flow
@@ -81,6 +81,7 @@ class Connection:
     under: Connection | None = None
     access: dict[str, Connection] = field(default_factory=dict)
     uplink: int = 0
+    is_behind: bool = False
 
     @property
     def in_tunnel(self) -> Connection:
@@ -253,6 +254,16 @@ class Connection:
 
         A tunnel may reduce it. Raises ConfigError if nothing is left.
         """
+        tunnel, mss = self.lowest_tunnel, self._device_mss
+        is_behind = self.is_behind and tunnel is self.tunnel  # relays' carriers never are
+        if tunnel is None or is_behind or self.flow.transport == "udp":
+            return mss
+        told = tunnel.entry.told_mss(self.in_tunnel.mtu, tunnel.mode, tunnel.mtu, self.versions)
+        return mss if told is None else min(mss, told - self.tcp.option_bytes)
+
+    @cached_property
+    def _device_mss(self) -> int:
+        """``mss`` of senders that the tunnel tells nothing."""
         limit, tunnel = None, self.lowest_tunnel
         if tunnel is not None:
             limit = tunnel.entry.clamped_mss(
@@ -313,7 +324,7 @@ class Connection:
     @property
     def largest_packet(self) -> int:
         """The IP bytes of the largest packet that enters a tunnel of packets."""
-        largest = self.mss + self.tcp.header_bytes(self.versions.inner)
+        largest = self._device_mss + self.tcp.header_bytes(self.versions.inner)
         if any(flow.transport != "tcp" for flow in self.sharers):
             return max(largest, self.inner_mtu)
         return largest
@@ -413,8 +424,8 @@ class Connection:
         """The packets that wait, at most, in the buffer of a datagram tunnel's socket."""
         assert self.tunnel is not None
         socket: Socket = self.tunnel.entry.socket  # type: ignore[attr-defined]
-        asked, kernel = self.tunnel.receive_buffer, kernels()[self.receiving.kernel]
-        return socket.asked(None if asked is None else kernel.asked_buffer(asked))
+        asked, kernel = self.tunnel.receive_buffer or socket.asks, kernels()[self.receiving.kernel]
+        return socket.room(None if asked is None else kernel.asked_buffer(asked))
 
     def app_cost(self, side: str) -> float:
         """Return the CPU time (ns per byte) of the application on the host ``side``.

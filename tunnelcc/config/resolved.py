@@ -25,7 +25,7 @@ from tunnelcc.config.keys import ExperimentKeys
 from tunnelcc.config.path import LinkDirection
 from tunnelcc.config.shapes import Pair
 from tunnelcc.config.topology import Route, Step, Topology, of_network, of_path
-from tunnelcc.config.tunnel import Tunnel
+from tunnelcc.config.tunnel import Tunnel, Uplinks
 from tunnelcc.errors import ConfigError
 
 
@@ -264,7 +264,8 @@ def resolve(experiment: ExperimentKeys) -> ResolvedNetwork:
     flows: dict[int, ResolvedFlow] = {}
     tunnels: list[ResolvedTunnel] = []
     known: dict[tuple[Any, ...], Connection] = {}
-    for (name, *_), numbers in sharers.items():
+    turns = _Turns()
+    for place, numbers in sharers.items():
         tunnel = tunnel_of[members[numbers[0]].key]
         number = len(tunnels) if tunnel else None
         together: tuple[Flow, ...] = (members[numbers[0]].single.flow,)
@@ -273,19 +274,21 @@ def resolve(experiment: ExperimentKeys) -> ResolvedNetwork:
             together = _alike([members[index] for index in numbers])
             owners = [members[index].single.flow.user or f"flow {index}" for index in numbers]
             carriers = _carriers(tunnel, owners)
+            if tunnel.uplinks is not None:
+                carriers = [turns.take(tunnel.uplinks, place, ("flow", it)) for it in numbers]
         for index, carrier in zip(numbers, carriers, strict=True):
             member, uplink = members[index], carrier if tunnel and tunnel.uplinks else 0
             kind = member.key, *ends[index], number, uplink
             if kind not in known:
                 known[kind] = _connection(
-                    experiment, topology, hosts, member, ends[index],
+                    experiment, topology, hosts, member, ends[index], turns,
                     tunnel=tunnel, tunnel_number=number, sharers=together, uplink=uplink,
                 )  # fmt: skip
             single = member.single
             flows[index] = ResolvedFlow(known[kind], single.start, single.bytes, carrier)
         if tunnel:
             first = flows[numbers[0]]
-            tunnels.append(ResolvedTunnel(name, tunnel, first.connection.in_tunnel, first))
+            tunnels.append(ResolvedTunnel(place[0], tunnel, first.connection.in_tunnel, first))
     found: dict[str, list[ResolvedFlow]] = {"flow": [], "cross_traffic": [], "ping": []}
     for index, member in enumerate(members):
         found[member.role].append(flows[index])
@@ -347,6 +350,7 @@ def _connection(
     hosts: dict[str, Hosts],
     member: _Member,
     ends: Pair,
+    turns: _Turns,
     **rest: Any,
 ) -> Connection:
     flow, (client, server) = member.single.flow, ends
@@ -376,7 +380,7 @@ def _connection(
     is_nested = tunnel is not None and tunnel.entry.CARRIES_PACKETS and tunnel.below is not None
     if tunnel is None or not (tunnel.between or is_nested):
         return connection
-    return _through(connection, tunnel, connection.tunnel_number or 0, hosts)
+    return _through(connection, tunnel, ("tunnel", connection.tunnel_number), hosts, turns)
 
 
 def route_between(topology: Topology, tunnel: Tunnel, route: Route) -> Route:
@@ -395,11 +399,33 @@ def route_between(topology: Topology, tunnel: Tunnel, route: Route) -> Route:
     return part.turned if is_turned and tunnel.entry.CARRIES_PACKETS else part
 
 
-def _through(whole: Connection, tunnel: Tunnel, number: int, hosts: dict[str, Hosts]) -> Connection:
+class _Turns:
+    """What goes through tunnels with several routes: flows, and other tunnels.
+
+    A place is the name of a tunnel and its route. What goes through it takes turns in order of its
+    first appearance.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[Any, ...], dict[tuple[Any, ...], int]] = {}
+
+    def take(self, uplinks: Uplinks, place: tuple[Any, ...], who: tuple[Any, ...]) -> int:
+        """Return the number of the route that ``who`` takes through the tunnel at ``place``."""
+        known = self._known.setdefault(place, {})
+        return uplinks.taken_by(known.setdefault(who, len(known)))
+
+
+def _through(
+    whole: Connection,
+    tunnel: Tunnel,
+    place: tuple[Any, ...],
+    hosts: dict[str, Hosts],
+    turns: _Turns,
+) -> Connection:
     """Return the connection of a flow with its parts: to gateways, between them, and behind.
 
-    Also those of the tunnel's packets, if they go through another one. ``number``: of the flow's
-    own tunnel among all.
+    Also those of the tunnel's packets, if they go through another one. ``place``: of the tunnel
+    among those that go through the other one.
     """
     topology, route = whole.topology, whole.route
     crossed = route_between(topology, tunnel, route)
@@ -427,7 +453,8 @@ def _through(whole: Connection, tunnel: Tunnel, number: int, hosts: dict[str, Ho
         for end, ends in parts.items()
         if ends[0] != ends[1]
     }
-    between = over(crossed, direction=direction)
+    is_behind = whole.sender in access
+    between = over(crossed, direction=direction, is_behind=is_behind)
     for uplink in between.uplinks:
         mtus = [topology.links[step.link].path.host_mtu for step in uplink.steps]
         between = replace(between, mtu=min(between.mtu, *mtus))
@@ -436,6 +463,8 @@ def _through(whole: Connection, tunnel: Tunnel, number: int, hosts: dict[str, Ho
         # To the other tunnel, they are datagrams that cannot be compressed.
         keys = {"payload": "random", "transport": "udp", "count": 1}
         packets = between.stream.model_copy(update=keys)
+        crossed_below = route_between(topology, below, crossed)
+        place_below = (below.title, crossed_below) if below.title else (*place, "under")
         flow = replace(
             between,
             flow=packets,
@@ -443,17 +472,18 @@ def _through(whole: Connection, tunnel: Tunnel, number: int, hosts: dict[str, Ho
             tunnel_number=None,
             sharers=(packets,),
             between=None,
-            uplink=below.uplinks.taken_by(number) if below.uplinks else 0,
+            is_behind=False,
+            uplink=turns.take(below.uplinks, place_below, place) if below.uplinks else 0,
         )
-        under = _through(flow, below, number, hosts)
+        under = _through(flow, below, place_below, hosts, turns)
         between = replace(between, mtu=under.inner_mtu, rtt=under.rtt, under=under)
     elif between.uplinks:
         used = [route for route, share in between.shared_routes if share > 0]
         between = replace(between, rtt=min(topology.delay(route.steps) for route in used))
     else:
-        return replace(whole, between=between, access=access)
+        return replace(whole, between=between, access=access, is_behind=is_behind)
     rtt = round(sum(it.rtt for it in (between, *access.values())), 9)
-    return replace(whole, between=between, access=access, rtt=rtt)
+    return replace(whole, between=between, access=access, is_behind=is_behind, rtt=rtt)
 
 
 def _add_lower(tunnels: list[ResolvedTunnel]) -> None:
@@ -533,12 +563,7 @@ def route_of(topology: Topology, keys: Ends, index: int, key: str) -> Route:
 
 
 def _carriers(tunnel: Tunnel, owners: Sequence[str]) -> list[int]:
-    """Return the carrier number of each flow in a tunnel, from 0 without gaps.
-
-    Of a tunnel with several routes, that of the route.
-    """
-    if tunnel.uplinks is not None:
-        return [tunnel.uplinks.taken_by(flow) for flow in range(len(owners))]
+    """Return the carrier number of each flow in a tunnel, from 0 without gaps."""
     shared = tunnel.entry.sharing(tunnel.carriers)
     keys: Sequence[object] = range(len(owners))
     if shared == "user":

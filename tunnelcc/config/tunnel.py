@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """A tunnel of the catalogue, and the keys that differ from its entry."""
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field, PrivateAttr, field_validator, model_serializer, model_validator
@@ -153,9 +154,9 @@ class PacketTunnel(Model):
         self.entry.check(changes)
         return self
 
-    @property
+    @cached_property
     def entry(self) -> catalog.Entry:
-        """The entry of the catalogue."""
+        """The entry of the catalogue, as it was when it was first wanted."""
         return catalog.load(self.name)
 
     @model_serializer
@@ -416,13 +417,13 @@ class Tunnel(FlowControl, PacketTunnel):
                 raise error.below(f"carrier.{key}").located_in(where) from None
         return self
 
-    @property
+    @cached_property
     def entry(self) -> catalog.Entry:
         """The entry of the catalogue with what other keys change in it.
 
         These are windows of QUIC, ``vlan_tags`` and ``kcp.mtu``.
         """
-        entry = super().entry
+        entry = catalog.load(self.name)
         if self.vlan_tags and entry.CARRIES_PACKETS:
             return entry.tagged(self.vlan_tags, self.mode)  # type: ignore[attr-defined, no-any-return]
         if self.windows and (quic := getattr(entry, "quic", None)) is not None:

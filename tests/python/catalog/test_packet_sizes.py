@@ -326,8 +326,9 @@ def test_devices_of_a_fixed_mtu_do_not(name, inner):
         experiment = tc.Experiment(
             tunnel=name, path={"mtu": path_mtu, "buffer": "1MB"}, tcp={"mss": 8948}
         )
-        assert resolve(experiment).first.mss + 52 == inner
-        assert len(resolve(experiment).first.full_packets) == packets
+        flow = resolve(experiment).first
+        assert flow.inner_mtu == inner
+        assert len(flow.across_path(inner, "random")) == packets
 
 
 def test_a_path_too_narrow_for_a_tunnel_is_told(tmp_path):

@@ -169,7 +169,9 @@ def test_no_lower_tunnel():
 
 def test_a_first_window_of_the_connection_may_be_as_large_as_the_streams_makes_it():
     windows = {"stream_window": 2**27, "first_connection_window": 2**24 + 2**22}
-    connection = Experiment(tunnel={"name": "gost-quic", **windows}).tunnel.entry.quic.connection
+    tunnel = Experiment(tunnel={"name": "gost-quic", **windows}).tunnel
+    assert tunnel.entry is tunnel.entry
+    connection = tunnel.entry.quic.connection
     assert (connection.first, connection.most) == (2**24 + 2**22, 1.5 * 2**27)
 
 

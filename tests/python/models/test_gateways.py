@@ -132,6 +132,37 @@ def test_vxlan_over_wireguard_with_the_mtu_wrong_and_right(mtu, inner, wan):
 
 
 @pytest.mark.parametrize(
+    ("ends", "transport", "segment"),
+    [
+        # WireGuard's 1420 bytes less VXLAN's 50, of which 52 are headers …
+        (("edge-a", "edge-b"), "tcp", 1318),
+        (("edge-a", "pc-b"), "tcp", 1318),
+        # … or VXLAN's own 1450.
+        (("pc-a", "pc-b"), "tcp", 1398),
+        (("pc-a", "edge-b"), "tcp", 1398),
+        (("edge-a", "edge-b"), "udp", 1398),
+    ],
+)
+def test_vxlan_tells_tcp_on_its_own_host_what_fits(ends, transport, segment):
+    """As Linux: skb_tunnel_check_pmtu() changes the route, which ip_forward() does not heed."""
+    keys = {"name": "vxlan", "under": "wireguard", **GATES}
+    flow = {**FLOW, "from": ends[0], "to": ends[1], "transport": transport}
+    flow |= {"rate": "1Mbps"} if transport == "udp" else {}
+    for direction in ("up", "down"):
+        turned = {**flow, "direction": direction}
+        if direction == "down":
+            turned |= {"from": flow["to"], "to": flow["from"]}  # the same sender
+        connection = resolve(tc.Experiment.parse(_keys(keys, turned))).flows[0].connection
+        assert connection.mss == segment, direction
+
+
+def test_vxlan_tells_a_relays_carriers():
+    keys = {"name": "gost-relay-ws", "under": {"name": "vxlan", "mtu": 1500}, **GATES}
+    connection = resolve(tc.Experiment.parse(_keys(keys))).flows[0].connection
+    assert connection.carried_mss == 1450 - 52
+
+
+@pytest.mark.parametrize(
     ("upper", "lower"),
     [
         ("openvpn-udp", "wireguard"),
@@ -306,6 +337,41 @@ def test_tunnels_that_go_through_one_with_several_routes_take_them_in_turn():
     taken = [{step.link for step in it.loads} for it in result.network.connections]
     assert ["isp-1a" in links for links in taken] == [True, False]
     assert ["isp-2a" in links for links in taken] == [False, True]
+
+
+def test_only_what_goes_through_a_tunnel_takes_turns_on_its_routes():
+    """The other tunnels of an experiment do not count; a flow of the lower tunnel itself does."""
+    upper = {"name": "vxlan", "mtu": 1300, "under": "lower", **GATES}
+    routes = [["edge-a", "isp-2", "edge-b"]]
+    lower = {"name": "ethudp", "mtu": 1458, **GATES, "uplinks": {"routes": routes, "use": "flows"}}
+    beside = {"name": "wireguard", **GATES}
+    names = ["one", "beside", "other", "lower", "one"]
+    table = {
+        "network": {"links": UPLINKS},
+        "tunnels": {"one": upper, "beside": beside, "other": upper, "lower": lower},
+        "flows": [{**FLOW, "tunnel": name} for name in names],
+    }
+    taken = [
+        {step.link for step in it.connection.loads}
+        for it in resolve(tc.Experiment.parse(table)).flows
+    ]
+    takes = ["isp-2a" in links for links in taken]
+    assert takes == [False, False, True, False, False]
+
+
+def test_all_that_shares_a_tunnel_shares_its_route_below():
+    """Two tunnels go through a third one, whose packets take one route of the lowest."""
+    upper = {"name": "vxlan", "mtu": 1200, "under": "middle", **GATES}
+    middle = {"name": "wireguard", "mtu": 1300, "under": "lower", **GATES}
+    routes = [["edge-a", "isp-2", "edge-b"]]
+    lower = {"name": "ethudp", "mtu": 1458, **GATES, "uplinks": {"routes": routes, "use": "flows"}}
+    table = {
+        "network": {"links": UPLINKS},
+        "tunnels": {"one": upper, "other": upper, "middle": middle, "lower": lower},
+        "flows": [{**FLOW, "tunnel": name} for name in ("one", "other")],
+    }
+    one, other = (it.connection.loads for it in resolve(tc.Experiment.parse(table)).flows)
+    assert one == other
 
 
 def test_a_flow_on_another_route_than_the_first_is_limited_by_that_one():

@@ -473,6 +473,20 @@ def test_a_tunnels_socket_has_room_for_packets_as_large_as_linux_keeps_them(kern
     assert _spec(keys).tunnel.end.socket.queue == packets
 
 
+@pytest.mark.parametrize(
+    ("name", "packets"),
+    [
+        ("udpspeeder", {"6.18": 910, "5.10": 184}),
+        ("ethudp", {"6.18": 3640, "5.10": 184}),  # asks for 10 MiB, and there are twice 4 MiB
+        ("tinc", {"6.18": 92, "5.10": 92}),  # asks for none
+    ],
+)
+def test_what_a_program_asks_for_depends_on_the_kernel(name, packets):
+    for kernel, expected in packets.items():
+        spec = _spec({"tunnel.name": name, "hosts.kernel": kernel})
+        assert spec.tunnel.end.socket.queue == expected, kernel
+
+
 def test_ip_inside_and_outside_a_tunnel():
     def sizes(name, **keys):
         """MSS and headers of the flow, and of the connection on the path or the loopback."""
