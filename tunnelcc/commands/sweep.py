@@ -231,8 +231,8 @@ def _run_until_known(
         tally = start(sweep, store, wanted=wanted_runs(seeds, sweep.shape))
         total.done += tally.done
         total.failed, total.total, total.ids = tally.failed, tally.total, tally.ids
-        data, _ = variables(sweep, tally.ids, Store(store), own)
-        values = of_runs(data[metric])
+        data, along = variables(sweep, tally.ids, Store(store), own)
+        values = of_runs(data, metric, along)
         for point, count in seeds.items():
             values[point][count:] = np.nan  # those of other looks, which the store has already
         return values

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tunnelcc.metrics import entries
 from tunnelcc.plots import scales
 from tunnelcc.plots.bars import draw_bars
 from tunnelcc.plots.layout import finish, panels
@@ -83,8 +84,8 @@ def curves(
             else:
                 drawn.append(np.full((3, 1), draw_bars(ax, part, x, y, by, scale)))
         _set_limits(axes, drawn, y, is_log=has_numbers)
-        entry = selection.changed_entry(by) if per_flow else None
-        whose = "" if entry is None else f" of flows.{entry}"
+        is_of_runs = per_flow and by is not None and by not in BY_FLOW
+        whose = entries.whose(selection.told_entry(y, by)) if is_of_runs else ""
         for ax in axes[: len(parts)]:
             ax.set_ylabel(scale.label(scales.name_of(selection.results[y]) + whose))
         what = "bands" if has_numbers else "whiskers"

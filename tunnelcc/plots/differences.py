@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from tunnelcc.errors import MISSING, ConfigError, Problem
-from tunnelcc.metrics import paired
+from tunnelcc.metrics import entries, paired
 from tunnelcc.metrics.paired import Difference
 from tunnelcc.metrics.question import question
 from tunnelcc.plots import scales
@@ -32,15 +32,15 @@ def differences(
 ) -> Figure:
     """Draw the difference of each condition to a reference, and its interval.
 
-    ``y``: metric; of flows, their mean. ``to``: the reference, as for question(). ``found``: the
-    differences, by the places of conditions along the axes, if they are known already. Hollow
-    marks: the runs do not show which is more. Raises ConfigError.
+    ``y``: metric; of flows, see Selection.of_runs(). ``to``: the reference, as for question().
+    ``found``: the differences, by the places of conditions along the axes, if they are known
+    already. Hollow marks: the runs do not show which is more. Raises ConfigError.
     """
     selection = Selection(results)
     values = selection.metric_with_values(y, "--y")
     scale = scales.scale_of(values)
-    if "flow" in values.dims:
-        values = values.mean("flow")
+    whose = entries.whose(selection.told_entry(y)) if "flow" in values.dims else ""
+    values = selection.of_runs(values)
     axes = {
         key: (str(axis.dims[0]), scales.written(axis), not scales.is_number(axis))
         for key, axis in selection.axes.items()
@@ -84,7 +84,7 @@ def differences(
         ax.set_yticks(range(len(names)), names)
         ax.set_ylim(len(names) - 0.4, -0.6)
         ax.grid(visible=False, axis="y")
-        name = scales.name_of(results[y])
+        name = scales.name_of(results[y]) + whose
         unit = "%" if is_ratio else scale.unit
         ax.set_xlabel(f"{name}: difference to {asked.name}" + (f" ({unit})" if unit else ""))
         note = (

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tunnelcc.metrics import entries
 from tunnelcc.plots import scales
 from tunnelcc.plots.layout import finish, panels
 from tunnelcc.plots.limits import limits_told
@@ -36,7 +37,8 @@ def heat_map(
     facet: str | None = None,
     at: Mapping[str, object] | None = None,
 ) -> Figure:
-    """Draw the metric ``value`` for each pair of two axes' values: mean over seeds and flows.
+    """Draw the metric ``value`` for each pair of two axes' values: mean over seeds; of flows, see
+    Selection.of_runs().
 
     ``x``, ``y``: axes; ``facet``: the axis that has a panel per value; ``at``: axis → its only
     value. Raises ConfigError.
@@ -55,7 +57,7 @@ def heat_map(
     grids = []
     for _, part in parts:
         dims = (part.axes[y].dims[0], part.axes[x].dims[0])
-        kept = part.results[value]
+        kept = part.of_runs(part.results[value])
         grids.append(
             scale.factor * kept.mean([dim for dim in kept.dims if dim not in dims]).transpose(*dims)
         )
@@ -65,7 +67,8 @@ def heat_map(
             image = cells(ax, grid.values, *limits)
             label(ax, part.axes[x], part.axes[y])
             ax.set_title(heading)
-        name = scale.label(scales.name_of(metric))
+        whose = entries.whose(selection.told_entry(value)) if "flow" in metric.dims else ""
+        name = scale.label(scales.name_of(metric) + whose)
         figure.colorbar(image, ax=axes, label=name, shrink=0.9)
         finish(figure, axes, selection.title(), below=limits_told(selection))
     return figure

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from tunnelcc import core
 from tunnelcc.errors import MISSING, ConfigError, Problem, nearest, unknown_name
+from tunnelcc.metrics import entries as of_entries
 from tunnelcc.plots import scales
 from tunnelcc.plots.style import ALGORITHMS, algorithm_style, category_style, member_style
 from tunnelcc.schema import units
@@ -245,6 +246,28 @@ class Selection:
             return None
         return int(found[1])
 
+    def told_entry(self, metric: str, by: str | None = None) -> int | None:
+        """Return the entry of ``flows`` that a metric of flows tells of; None: all flows.
+
+        ``by``: the axis with a line for each value.
+        """
+        changed = self.changed_entry(by)
+        if changed is not None:
+            return changed
+        groups = self.results["flow_group"].values
+        return of_entries.told_of(metric, groups, map(str, self.results.coords))
+
+    def of_runs(self, metric: xarray.DataArray, by: str | None = None) -> xarray.DataArray:
+        """Return one value per run of a metric; of flows, that of their told_entry()."""
+        if "flow" not in metric.dims:
+            return metric
+        name = str(metric.name)
+        of_flows = metric.transpose(..., "flow")
+        groups = self.results["flow_group"].broadcast_like(of_flows).transpose(*of_flows.dims)
+        values = of_entries.of_runs(name, of_flows.values, groups.values, self.told_entry(name, by))
+        found: xarray.DataArray = of_flows.isel(flow=0, drop=True).copy(data=values)
+        return found
+
     def _dims(self) -> list[str]:
         return list(dict.fromkeys(str(axis.dims[0]) for axis in self.axes.values()))
 
@@ -312,13 +335,10 @@ class Selection:
         self.results = self.results.isel({coordinate.dims[0]: place})
 
     def _by_axis(self, metric: xarray.DataArray, axis: xarray.DataArray) -> Iterator[Line]:
-        name, entry = self._name_before_values(axis), self.changed_entry(str(axis.name))
-        if entry is not None and "flow" in metric.dims:
-            metric = metric.where(self.results["flow_group"] == entry)
+        name = self._name_before_values(axis)
+        metric = self.of_runs(metric, str(axis.name))
         for index, (text, place) in enumerate(_groups(axis)):
             values = metric.isel({axis.dims[0]: place})
-            if "flow" in values.dims:
-                values = values.mean("flow")
             if scales.is_algorithm(axis):
                 yield Line(name + text, algorithm_style(text), values, text)
             else:

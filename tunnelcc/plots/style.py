@@ -69,6 +69,7 @@ STYLE: dict[Any, Any] = {
     "legend.frameon": False,
     "savefig.bbox": "tight",
     "svg.hashsalt": "tunnelcc",
+    "pdf.fonttype": 42,  # TrueType: publishers of papers refuse matplotlib's default, Type 3
 }
 #: STYLE for figures that are read from the last row of a room, or on a phone: one panel wide.
 LARGE_TEXT: dict[Any, Any] = {

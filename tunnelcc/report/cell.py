@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     import xarray
 
 
+# A part of the mean: a smaller spread is that of sums of numbers, not of runs.
+_ROUNDING = 1e-12
+
+
 @dataclass(frozen=True)
 class Cell:
     """A mean over seeds and half the width of its 95 % interval; NaN: unknown."""
@@ -26,7 +30,7 @@ class Cell:
         """Both as texts. The interval has two digits, and the mean ends where it does."""
         if not math.isfinite(self.mean):
             return "", ""
-        if not self.half > 0:
+        if not self.half > _ROUNDING * abs(self.mean):
             return f"{self.mean:.4g}", ""
         decimals = max(1 - math.floor(math.log10(float(f"{self.half:.1e}"))), 0)
         return f"{self.mean:.{decimals}f}", f"{self.half:.{decimals}f}"

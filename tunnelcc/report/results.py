@@ -15,7 +15,7 @@ import numpy as np
 from tunnelcc import catalog, core
 from tunnelcc._version import __version__
 from tunnelcc.errors import ConfigError
-from tunnelcc.metrics import drift
+from tunnelcc.metrics import drift, entries
 from tunnelcc.metrics import limits as of_limits
 from tunnelcc.metrics.confidence import mean_and_half_width
 from tunnelcc.output.files import csv_text
@@ -24,8 +24,9 @@ from tunnelcc.plots.standard import standard
 from tunnelcc.report import compared, html
 from tunnelcc.report.cell import Cell, label
 from tunnelcc.schema.toml import parse_toml
+from tunnelcc.sweeps.columns import Variables
 from tunnelcc.sweeps.columns import write as write_columns
-from tunnelcc.sweeps.table import of_runs, shown_in
+from tunnelcc.sweeps.table import named, of_runs, share_heading, shares_of, shown_in
 
 if TYPE_CHECKING:
     import xarray
@@ -57,18 +58,29 @@ class Report:
 
 
 def make(results: xarray.Dataset, question: str = "", metrics: Sequence[str] = ()) -> Report:
-    """Return the report of a sweep's results. Raises ConfigError."""
+    """Return the report of a sweep's results. Raises ConfigError.
+
+    ``given`` has no keys that the sweep varies.
+    """
     goodput = results["goodput"]
     dims = [str(it) for it in goodput.dims if it != "seed"]
     axes = [str(key) for key, it in results.coords.items() if set(it.dims) & set(dims)]
+    ordered = results.transpose(*dims, "seed", ...)
+    data: Variables = {
+        str(name): (tuple(map(str, it.dims)), it.values, it.attrs) for name, it in ordered.items()
+    }
+    told = entries.told(data["flow_group"][1], axes)
     names = [*_ALWAYS, *(["jain"] if results.sizes["flow"] > 1 else []), *metrics]
-    names = [it for it in dict.fromkeys(names) if np.isfinite(results[it].values).any()]
+    names = [it for it in dict.fromkeys(names) if np.isfinite(data[it][1]).any()]
     columns = []
     for name in names:
-        it = results[name].transpose(*dims, "seed", ...)
-        heading, factor = shown_in(name, it.attrs["units"])
-        values = factor * of_runs(([str(dim) for dim in it.dims], it.values, {}))  # type: ignore[arg-type]
-        columns.append((heading, *mean_and_half_width(values)))
+        if name == "flow_share" and told:
+            continue
+        heading, factor = shown_in(named(data, name, axes), data[name][2]["units"])
+        columns.append((heading, *mean_and_half_width(factor * of_runs(data, name, axes))))
+    for entry in told:
+        shares = mean_and_half_width(100 * shares_of(data, entry))
+        columns.append((share_heading(entry), *shares))
     rows, limits = [], list[str]()
     for point in np.ndindex(*(goodput.sizes[dim] for dim in dims)):
         at = dict(zip(dims, point, strict=True))
@@ -76,9 +88,10 @@ def make(results: xarray.Dataset, question: str = "", metrics: Sequence[str] = (
         rows.append((labels, [Cell(float(m[point]), float(h[point])) for _, m, h in columns]))
         limits += _limits(results.isel(at), ", ".join(labels) or "the flows")
     failed = int(np.isnan(goodput.values).sum())
+    scenario = parse_toml(results.attrs["scenario"], "scenario")
     return Report(
         question or str(results.attrs.get("title", "")), axes, [it[0] for it in columns], rows,
-        list(_given(parse_toml(results.attrs["scenario"], "scenario"))),
+        [(key, value) for key, value in _given(scenario) if key not in axes],
         [*([f"{failed} runs failed"] if failed else []), *limits],
         _figures(results), results.sizes["seed"], _references(results),
     )  # fmt: skip

@@ -16,7 +16,7 @@ from tunnelcc.output.tables import Table, console
 from tunnelcc.schema.units import shown
 from tunnelcc.sweeps.columns import Variables
 from tunnelcc.sweeps.precision import Known, Point
-from tunnelcc.sweeps.table import MOST_ROWS, of_runs, text
+from tunnelcc.sweeps.table import MOST_ROWS, named, of_runs, text
 
 # Conditions that a line names.
 _MOST_NAMES = 4
@@ -59,7 +59,7 @@ def differences(
     asked = question(axes_of(coordinates), to)
     if asked is None:
         return None
-    values = of_runs(data[metric])
+    values = of_runs(data, metric, coordinates)
     pairs = pairs_of(data, asked)
     if values.shape[-1] < 2 or not pairs:
         return None
@@ -106,7 +106,8 @@ def print_differences(
     headings = [*axes, "difference", "", "correlation", "seeds"]
     out = console()
     out.print()
-    heading = f"{shown.metric}, difference to {shown.question.name} with the same seeds"
+    name = named(data, shown.metric, coordinates)
+    heading = f"{name}, difference to {shown.question.name} with the same seeds"
     out.print(heading, style="bold", markup=False)
     numbers = (len(axes), len(headings) - 2, len(headings) - 1)
     Table("", headings, rows, numbers, whole=range(len(headings))).print(out)

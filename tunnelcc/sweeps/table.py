@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tunnelcc.config.keys import key_info
-from tunnelcc.metrics import drift
+from tunnelcc.metrics import drift, entries
 from tunnelcc.metrics import limits as of_limits
 from tunnelcc.output.tables import Table, console
 from tunnelcc.schema.units import format_probability, format_rate, format_time, mbit_decimals, shown
@@ -48,7 +48,7 @@ def print_results(
 ) -> None:
     """Print one row per point: the mean over the seeds ± the distance of the farthest run.
 
-    ``metrics``: are also printed if the table has no column for them; of flows, their mean.
+    ``metrics``: are also printed if the table has no column for them; of flows, as of_runs().
     ``heading``: a line above the table.
     """
     dims, goodputs, _ = data["goodput"]
@@ -200,12 +200,13 @@ class _Column:
 
 
 def _columns(data: Variables, axes: Sequence[str], metrics: Sequence[str]) -> Iterator[_Column]:
+    told = entries.told(data["flow_group"][1], axes)
     for metric in metrics:
-        if metric in _COLUMNS:
+        if metric in _COLUMNS or (metric == "flow_share" and told):
             continue
         unit = data[metric][2]["units"]
-        heading, factor = shown_in(metric, unit)
-        spread = _mean_and_farthest(of_runs(data[metric]))
+        heading, factor = shown_in(named(data, metric, axes), unit)
+        spread = _mean_and_farthest(of_runs(data, metric, axes))
         yield _Column(heading, factor, _DIGITS.get(unit, 2), spread)
     yield from _completion_columns(data, metrics)
     finite = _finite(data)
@@ -214,11 +215,16 @@ def _columns(data: Variables, axes: Sequence[str], metrics: Sequence[str]) -> It
     has_shares = finite.shape[-1] > 1 and goes_on.any()
     for name, (heading, factor, digits) in _COLUMNS.items():
         if name != "jain" or has_shares or "jain" in metrics:
-            yield _Column(heading, factor, digits, _mean_and_farthest(of_runs(data[name])))
+            yield _Column(heading, factor, digits, _mean_and_farthest(data[name][1]))
         if name == "jain":
-            for entry in _told_entries(data, axes):
-                shares = _mean_and_farthest(_shares_of(data, entry))
-                yield _Column(f"flows.{entry} share %", 1e2, 1, shares)
+            for entry in told:
+                shares = _mean_and_farthest(shares_of(data, entry))
+                yield _Column(share_heading(entry), 1e2, 1, shares)
+
+
+def share_heading(entry: int) -> str:
+    """Return the heading of the shares (%) of an entry of ``flows``."""
+    return f"flows.{entry} share %"
 
 
 def shown_in(name: str, units: str) -> tuple[str, float]:
@@ -238,10 +244,10 @@ def _completion_columns(data: Variables, metrics: Sequence[str]) -> Iterator[_Co
     if not np.isfinite(data["flow_bytes"][1]).any():
         return
     if "flow_completion_time" not in metrics:
-        times = _mean_and_farthest(of_runs(data["flow_completion_time"]))
+        times = _mean_and_farthest(of_runs(data, "flow_completion_time"))
         yield _Column("completion s", 1, 3, times)
     if "flow_completed" not in metrics and (completed[1] == 0).any():
-        yield _Column("completed %", 1e2, 1, _mean_and_farthest(of_runs(completed)))
+        yield _Column("completed %", 1e2, 1, _mean_and_farthest(of_runs(data, "flow_completed")))
 
 
 def _mean_and_farthest(
@@ -259,46 +265,33 @@ def _mean_and_farthest(
     return mean, np.where(count > 1, away, np.nan)
 
 
-def of_runs(variable: Variable) -> NDArray[np.float64]:
-    """Return one value per run: the mean over its flows if there is one for each."""
-    dims, values, _ = variable
+def of_runs(data: Variables, metric: str, axes: Iterable[str] = ()) -> NDArray[np.float64]:
+    """Return one value per run: of a metric of flows, see entries.of_runs().
+
+    ``axes``: keys of the sweep.
+    """
+    dims, values, _ = data[metric]
     if "flow" not in dims:
         return values
-    known = np.isfinite(values)
-    totals, counts = np.where(known, values, 0).sum(axis=-1), known.sum(axis=-1)
-    means: NDArray[np.float64] = np.divide(
-        totals, counts, out=np.full(totals.shape, np.nan), where=counts > 0
-    )
-    return means
+    groups = data["flow_group"][1]
+    return entries.of_runs(metric, values, groups, entries.told_of(metric, groups, axes))
+
+
+def named(data: Variables, metric: str, axes: Iterable[str]) -> str:
+    """Return the name of a metric and, of flows, whose it is."""
+    return metric + entries.whose(entries.told_of(metric, data["flow_group"][1], axes))
 
 
 def _finite(data: Variables) -> NDArray[np.bool_]:
     """Return which flows are of an entry of ``flows`` that has finite flows in any run."""
-    entries = data["flow_group"][1]
-    finite = {*entries[np.isfinite(data["flow_bytes"][1])].tolist()}
-    return np.isin(entries, [*finite])
+    groups = data["flow_group"][1]
+    finite = {*groups[np.isfinite(data["flow_bytes"][1])].tolist()}
+    return np.isin(groups, [*finite])
 
 
-def _told_entries(data: Variables, axes: Sequence[str]) -> list[int]:
-    """Return the entries of ``flows`` whose shares are printed.
-
-    These are the ones that axes change, or else the first. Of all, the last one has the rest.
-    """
-    numbers = data["flow_group"][1]
-    entries = sorted({int(entry) for entry in numbers[np.isfinite(numbers)].tolist()})
-    if len(entries) < 2:
-        return []
-    changed = [it for it in entries if any(key.startswith(f"flows.{it}.") for key in axes)]
-    told = changed or entries[:1]
-    return told[:-1] if told == entries else told
-
-
-def _shares_of(data: Variables, entry: int) -> NDArray[np.float64]:
+def shares_of(data: Variables, entry: int) -> NDArray[np.float64]:
     """Return the part of each run's goodput that the flows of one entry have together."""
-    shares = data["flow_share"][1]
-    members = data["flow_group"][1] == entry
-    has_any = (members & np.isfinite(shares)).any(axis=-1)
-    return np.where(has_any, np.where(members, shares, 0).sum(axis=-1), np.nan)
+    return entries.of_runs("flow_share", data["flow_share"][1], data["flow_group"][1], entry)
 
 
 def _coordinate(key: str, variable: Variable, at: dict[str, int]) -> str:

@@ -94,6 +94,22 @@ def test_a_table_of_different_flows_has_the_share_of_those_that_an_axis_changes(
     assert [float(row[place].split(" ± ")[0]) for row in rows] == pytest.approx(shares, abs=0.051)
 
 
+def test_differences_of_shares_are_those_of_an_entry(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "it.toml").write_text(
+        'duration = "3s"\npath.rate = "10Mbps"\nflows = [{ cc = "bbr" }, { count = 2 }]\n'
+    )
+    code, out, err = run("sweep", "it.toml", "--axis", "path.buffer=0.5bdp,2bdp", "--seeds", "3",
+                         "--metric", "flow_share", "--set", "path.loss=0.1%")  # fmt: skip
+    assert code == 0, err
+    heading = "flow_share of flows.0, difference to path.buffer=0.5bdp with the same seeds"
+    row = re.split(r" {2,}", out[out.index(heading) :].splitlines()[2])
+    shallow, deep = tc.open("runs/it").flow_share.isel(flow=0).mean("seed").values
+    assert float(row[1].split()[0].replace("−", "-")) == pytest.approx(
+        100 * (deep / shallow - 1), abs=0.6
+    )
+
+
 def test_a_table_of_finite_flows_has_their_completion(run, tmp_path):
     results, (headings, *rows) = _swept_table(
         run,

@@ -367,6 +367,31 @@ def test_axes_that_vary_together_need_no_choice(make_sweep):
     assert axes.lines[0].get_linestyle() == "None", "points are not joined out of their order"
 
 
+def test_shares_are_of_the_first_entry_where_the_mean_over_all_flows_says_nothing(make_sweep):
+    """BBR's share beside two CUBIC flows: 1 / (1 + 2 · buffer), and half of it in a tunnel."""
+
+    def goodput(**point):
+        bbr = 1e6 if point["tunnel.name"] == "none" else 1e6 / (2 + 2 / point["path.buffer"])
+        return [bbr, point["path.buffer"] * 1e6, point["path.buffer"] * 1e6]
+
+    axes = {"tunnel.name": ["none", "wireguard"], "path.buffer": ([1.0, 4.0], "bdp")}
+    results = make_sweep(axes, ("bbr", "cubic", "cubic"), goodput)
+    results["flow_group"] = results["flow_group"].fillna(0) + np.array([0, 1, 1])
+    share = results.flow_share.isel(flow=0, seed=0)
+    figure = plots.curves(results, "path.buffer", "flow_share", by="tunnel.name")
+    assert figure.axes[0].get_ylabel().endswith("of flows.0")
+    for name in axes["tunnel.name"]:
+        drawn = line(figure.axes[0], name).get_ydata()
+        assert drawn == pytest.approx(share.sel({"tunnel.name": name}))
+    assert line(figure.axes[0], "none").get_ydata() == pytest.approx([1 / 3, 1 / 9])
+    cells = plots.heat_map(results, "path.buffer", "tunnel.name", "flow_share").axes[0]
+    assert np.allclose(cells.images[0].get_array(), share)
+    differences = plots.differences(results, "flow_share").axes[0]
+    at = differences.containers[0].lines[0].get_xdata()[0]
+    assert at == pytest.approx(100 * (share[1, 0] / share[0, 0] - 1))
+    assert "of flows.0: difference to" in differences.get_xlabel()
+
+
 def test_a_heat_map_shows_means_over_two_axes(loss_sweep):
     figure = plots.heat_map(loss_sweep, "path.loss", "path.rtt", "goodput", facet="cc")
     first = figure.axes[0]
