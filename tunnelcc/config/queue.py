@@ -2,6 +2,7 @@
 """Queue disciplines: one class for each, with its parameters and their defaults."""
 
 from collections.abc import Callable, Iterator
+from math import ceil
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_serializer
@@ -264,6 +265,14 @@ class Cake(Discipline):
             least if self.mpu is None else self.mpu,
             cells if self.cells is None else self.cells,
         )
+
+    def shaped_bytes(self, packet: float) -> float:
+        """Return what the shaper counts for a packet of so many bytes of IP."""
+        overhead, least, cells = self.counted
+        total = max(packet + overhead, least)
+        if cells == "atm":
+            return 53 * ceil(total / 48)
+        return total + ceil(total / 64) if cells == "ptm" else total
 
 
 def _named(data: Any) -> Any:

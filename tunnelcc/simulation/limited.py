@@ -12,9 +12,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 from tunnelcc.config.connection import UNSCALED_WINDOW
+from tunnelcc.config.queue import Cake
 from tunnelcc.config.topology import Step
 from tunnelcc.hosts.kernels import kernels
 from tunnelcc.metrics import limits
@@ -64,10 +66,10 @@ class Limited:
     """What limited a flow.
 
     ``limit``: a name of ``metrics.limits.LIMITS``, or ``link``, ``queue``, ``policer``,
-    ``device_queue``, ``socket_queue``, ``random_loss``; "": the flow was never active. ``what``:
-    the thing, in words. ``value``: its value with a unit; "": it has none. ``key``: the key that
-    changes it; "": there is none. ``share``: part of the flow's time for which the limit held.
-    ``leg``: the connection.
+    ``device_queue``, ``socket_queue``, ``random_loss``; "": the flow was never
+    active. ``what``: the thing, in words. ``value``: its value with a unit; "": it has none.
+    ``key``: the key that changes it; "": there is none. ``share``: part of the flow's time for
+    which the limit held. ``leg``: the connection.
     """
 
     limit: str
@@ -142,9 +144,7 @@ class _Flow:
             return Limited("application", *self._application(""), found.share, "app")
         # A window that a flow fills although it has the whole link to itself is no limit.
         if found.limit in (*_WINDOWS, "cpu") and self._has_full_link():
-            rate, key = self._direction.rate, self._link_key("rate")
-            value = format_rate(rate) if rate is not None else ""
-            return Limited("link", "the link", value, key, found.share, found.leg)
+            return Limited("link", *self._rate(self._step), found.share, found.leg)
         if found.limit in _OF_PROGRAMS and (busy := self._busy_host(_FULL)) is not None:
             return Limited("cpu", *busy, min(self._most_busy()[0], 1.0), found.leg)
         return found
@@ -164,11 +164,16 @@ class _Flow:
 
     def _is_full(self, step: Step) -> bool:
         """Whether a link is full: the start of a flow, when it cannot be, may not decide."""
-        link = self.run.way(step)
-        if not _FULL / 2 <= link.utilisation < _FULL:
-            return bool(link.utilisation >= _FULL)
+        link, shaper, scale = self.run.way(step), self._shaper(step), 1.0
+        if shaper is not None and link.packets > link.queue_drops:
+            packet = link.bytes_sent / (link.packets - link.queue_drops)
+            rate = self.network.direction(step).rate or 0.0
+            scale = rate / (shaper.bandwidth or inf) * shaper.shaped_bytes(packet) / packet
+        used = scale * link.utilisation
+        if not _FULL / 2 <= used < _FULL:
+            return bool(used >= _FULL)
         after = self.run["time"] > self.run.experiment.warmup
-        return bool(after.any() and median(link.utilisation_series[after]) >= _FULL)
+        return bool(after.any() and scale * median(link.utilisation_series[after]) >= _FULL)
 
     def _follow(self) -> Limited:
         """Follow the flow from the connection across the path to the limit."""
@@ -261,8 +266,8 @@ class _Flow:
             # A larger queue helps only where the link is idle between bursts.
             way, whose = self._direction, "which drops much of what KCP's windows let go"
             if way.rate is not None and self._link().utilisation >= _BUSY:
-                value, key = format_rate(way.rate), self._link_key("rate")
-                return Limited("link", f"the link, {whose}", value, key, share, leg)
+                what, value, key = self._rate(self._step)
+                return Limited("link", f"{what}, {whose}", value, key, share, leg)
             what, key = f"the bottleneck's queue, {whose}", self._link_key("buffer")
             return Limited("queue", what, str(way.buffer), key, share, leg)
         if name in name_it:
@@ -483,7 +488,7 @@ class _Flow:
         if (policer := self._policer(step)) is not None:
             return told("policer", *policer)
         if way.rate is not None and self._is_full(step):
-            return told("link", "the link", format_rate(way.rate), self._link_key("rate", step))
+            return told("link", *self._rate(step))
         packets = self._kind in ("datagram", "stream")
         if packets and (busy := self._busy_host(max(_BUSY, link.utilisation))) is not None:
             return told("cpu", *busy)
@@ -552,6 +557,28 @@ class _Flow:
             if getattr(self.tunnel.chain[number], name, None) is not None:
                 return self._tunnel_key(f"chain.{number}.{name}")
         return f"path.{name}" if network is None else f"network.links.{link}.{name}"
+
+    def _shaper(self, step: Step) -> Cake | None:
+        """CAKE, if its shaper is slower than the link."""
+        way, queue = self.network.direction(step), self.network.direction(step).queue
+        if not isinstance(queue, Cake) or queue.bandwidth is None:
+            return None
+        return queue if way.rate is not None and queue.bandwidth < way.rate else None
+
+    def _rate(self, step: Step) -> tuple[str, str, str]:
+        """The link or its shaper, its rate, or the least and the largest, and the key of that."""
+        way, shaper = self.network.direction(step), self._shaper(step)
+        if shaper is not None and shaper.bandwidth is not None:
+            key = self._link_key("queue.bandwidth", step)
+            return "CAKE's shaper", format_rate(shaper.bandwidth), key
+        if way.varies("rate"):
+            rates = [rate or 0.0 for _, rate in way.over_time("rate")]
+            least, most = (format_rate(float(f"{it:.3g}")) for it in (min(rates), max(rates)))
+            is_traced = way.trace is not None and "rate" in way.trace.given
+            key = self._link_key("trace" if is_traced else "rate_steps", step)
+            return "the link", f"{least} to {most}", key
+        value = "" if way.rate is None else format_rate(way.rate)
+        return "the link", value, self._link_key("rate", step)
 
     def _set_rate(self, leg: Any) -> tuple[str, str] | None:
         """The rate at which the connection sends whatever happens, if it does."""

@@ -57,6 +57,22 @@ CASES = {
         {"flows": [{"transport": "quic", "stream_window": 131072}]},
         "QUIC's stream window (128KiB)", "flows.0.stream_window", 2**19,
     ),
+    "a link whose rate changes": (
+        {"path": {"rate": "10Mbps", "rate_steps": [["1s", "20Mbps"]], "rtt": "20ms"}},
+        "the link (10Mbps to 20Mbps)", "path.rate_steps", [["1s", "40Mbps"]],
+    ),
+    "CAKE's shaper": (
+        {
+            "path": {
+                "rate": "1Gbps",
+                "rtt": "20ms",
+                "buffer": "4MB",
+                "queue": {"name": "cake", "bandwidth": "10Mbps", "overhead": "pppoe-llcsnap"},
+            },
+            "flows": {"cc": "cubic"},
+        },
+        "CAKE's shaper (10Mbps)", "path.queue.bandwidth", "20Mbps",
+    ),
     "all of a flow over QUIC": (
         {"flows": [{"transport": "quic", "connection_window": 131072}]},
         "QUIC's connection window (128KiB)", "flows.0.connection_window", 2**19,
