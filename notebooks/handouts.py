@@ -39,3 +39,4 @@ def write(folder: Path, lesson: Path) -> None:
 if __name__ == "__main__":
     for path in sys.argv[2:]:
         write(Path(sys.argv[1]), Path(path))
+    print(f"{sys.argv[1]}: students, lecturers, nbgrader")

@@ -31,6 +31,18 @@ def confidence_interval(
     )
 
 
+def fewest_and_most(values: NDArray[np.float64]) -> tuple[int, int]:
+    """Return how many runs the conditions have that have any; shape (…, seed). NaN: no run."""
+    counts = np.isfinite(values).sum(axis=-1)
+    known = counts[counts > 0]
+    return (int(known.min()), int(known.max())) if known.size else (values.shape[-1],) * 2
+
+
+def from_to(fewest: int, most: int) -> str:
+    """Return both numbers as text, as ``3 to 5``, or the one number if they are equal."""
+    return str(most) if fewest == most else f"{fewest} to {most}"
+
+
 def mean_and_half_width(
     values: ArrayLike, level: float = 0.95
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -91,7 +91,7 @@ def curves(
         what = "bands" if has_numbers else "whiskers"
         if by == "flow" and selection.results.sizes["flow"] > MOST_NAMED:
             what = ""
-        note = explained(selection.results.sizes["seed"], what)
+        note = explained(selection.results["goodput"], what)
         finish(figure, axes, selection.title(), note, limits_told(selection))
     return figure
 

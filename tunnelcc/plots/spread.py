@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tunnelcc.metrics.confidence import fewest_and_most, from_to
+
 if TYPE_CHECKING:
     import xarray
 
@@ -23,8 +25,12 @@ def spread(values: xarray.DataArray) -> xarray.Dataset:
     return xarray.Dataset(found)
 
 
-def explained(seeds: int, what: str) -> str:
-    """Return what bands or whiskers (``what``; "": none) are, for a figure's title."""
-    if seeds < 2:
+def explained(values: xarray.DataArray, what: str) -> str:
+    """Return what bands or whiskers (``what``; "": none) are, for a figure's title.
+
+    ``values``: goodputs of runs.
+    """
+    fewest, most = fewest_and_most(values.transpose(..., "seed").values)
+    if most < 2:
         return ""
-    return f"means of {seeds} runs" + (f", {what}: least to most" if what else "")
+    return f"means of {from_to(fewest, most)} runs" + (f", {what}: least to most" if what else "")

@@ -17,7 +17,7 @@ from tunnelcc._version import __version__
 from tunnelcc.errors import ConfigError
 from tunnelcc.metrics import drift, entries
 from tunnelcc.metrics import limits as of_limits
-from tunnelcc.metrics.confidence import mean_and_half_width
+from tunnelcc.metrics.confidence import fewest_and_most, from_to, mean_and_half_width
 from tunnelcc.output.files import csv_text
 from tunnelcc.plots import differences, save
 from tunnelcc.plots.standard import standard
@@ -52,7 +52,7 @@ class Report:
     given: Sequence[tuple[str, str]]
     limits: Sequence[str]
     figures: Sequence[tuple[str, Figure]]
-    seeds: int  # the fewest of a row
+    seeds: tuple[int, int]  # the fewest and the most of a row
     references: Sequence[tuple[str, str]]  # key, entry of BibTeX
     compared: compared.Compared | None = None
 
@@ -93,7 +93,7 @@ def make(results: xarray.Dataset, question: str = "", metrics: Sequence[str] = (
         question or str(results.attrs.get("title", "")), axes, [it[0] for it in columns], rows,
         [(key, value) for key, value in _given(scenario) if key not in axes],
         [*([f"{failed} runs failed"] if failed else []), *limits],
-        _figures(results), results.sizes["seed"], _references(results),
+        _figures(results), fewest_and_most(data["goodput"][1]), _references(results),
     )  # fmt: skip
 
 
@@ -136,7 +136,7 @@ def together(
         ["results", *axes], headings, rows, given,
         [f"{name}: {limit}" for name, it in reports.items() for limit in it.limits],
         figures,
-        min(it.seeds for it in every),
+        (min(it.seeds[0] for it in every), max(it.seeds[1] for it in every)),
         list(dict(reference for it in every for reference in it.references).items()),
         None if joined is None else compared.compare(joined, (*_ALWAYS, *metrics)),
     )  # fmt: skip
@@ -231,7 +231,8 @@ def latex(words: str) -> str:
 
 def as_latex(report: Report) -> str:
     """Return the table for LaTeX, with the package booktabs."""
-    about = f"{report.seeds} seeds: mean, and half the width of its 95 % confidence interval"
+    seeds = from_to(*report.seeds)
+    about = f"{seeds} seeds: mean, and half the width of its 95 % confidence interval"
     rows = [[*labels, *map(str, cells)] for labels, cells in report.rows]
     return _tabular(about, [*report.axes, *report.headings], len(report.axes), rows)
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tunnelcc.config.keys import key_info
-from tunnelcc.metrics import drift, entries
+from tunnelcc.metrics import confidence, drift, entries
 from tunnelcc.metrics import limits as of_limits
 from tunnelcc.output.tables import Table, console
 from tunnelcc.schema.units import format_probability, format_rate, format_time, mbit_decimals, shown
@@ -107,22 +107,14 @@ def print_results(
             markup=False,
         )
     if goodputs.shape[-1] > 1:
-        out.print(f"means of {_seeds(goodputs)} seeds ± distance of the farthest run", markup=False)
+        seeds = confidence.from_to(*confidence.fewest_and_most(goodputs))
+        out.print(f"means of {seeds} seeds ± distance of the farthest run", markup=False)
     arrives = np.isfinite(data["flow_bytes"][1]) & np.isfinite(data["flow_start"][1])
     if (arrives & np.isnan(data["flow_completed"][1])).any():
         out.print("completion: without flows that start in the warm-up", markup=False)
     left = len(told) - MOST_ROWS
     if left > 0:
         out.print(f"… and {left} more; --output FILE.csv writes all", markup=False)
-
-
-def _seeds(values: NDArray[np.float64]) -> str:
-    """Return of how many seeds the points have runs; shape (…, seed)."""
-    counts = np.isfinite(values).sum(axis=-1)
-    if not counts.any():
-        return str(values.shape[-1])
-    least, most = counts[counts > 0].min(), counts.max()
-    return str(most) if least == most else f"{least} to {most}"
 
 
 def _names(rows: Sequence[Sequence[str]], keys: int) -> str:

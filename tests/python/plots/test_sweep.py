@@ -55,6 +55,20 @@ def test_a_line_is_the_mean_over_seeds_and_a_band_reaches_from_the_least_to_the_
     assert "base RTT 40 ms" in figure.get_suptitle()
 
 
+def test_a_title_tells_how_many_runs_the_points_have(loss_sweep):
+    """An interrupted sweep has less than its number of seeds at some points, and none at others."""
+    left = loss_sweep.copy(deep=True)
+    left["goodput"][0, :, :, 1:] = np.nan
+    left["goodput"][1] = np.nan
+    figures = [
+        plots.curves(it, "path.loss", "goodput", by="cc", at={"path.rtt": "40ms"})
+        for it in (loss_sweep, left, left.isel(seed=[0]))
+    ]
+    told = [figure.get_suptitle().splitlines()[-1] for figure in figures]
+    assert told[:2] == [f"means of {it} runs, bands: least to most" for it in ("3", "1 to 3")]
+    assert "means" not in told[2]
+
+
 @pytest.mark.parametrize("least", [0.0, 1.0, 400.0], ids=["linear", "logarithm", "equal"])
 def test_bands_end_within_the_axes(make_sweep, least):
     """One run of three is far from the others: its end of the band is twice the mean."""
