@@ -31,6 +31,10 @@ if TYPE_CHECKING:
 # Above this utilisation, on average or for most of the time, the link is what limits.
 _FULL = 0.95
 
+# A link that is used this much is the limit although losses keep windows small: without them, flows
+# would gain less.
+_NEARLY_FULL = 0.8
+
 # A program that is busy for this part of the time that its threads have, and more than the link, is
 # what limits: after a loss, a congestion window leaves it idle until it has grown again.
 _BUSY = 0.7
@@ -143,43 +147,85 @@ class _Flow:
         if self._has_all():
             return Limited("application", *self._application(""), found.share, "app")
         # A window that a flow fills although it has the whole link to itself is no limit.
-        if found.limit in (*_WINDOWS, "cpu") and self._has_full_link():
+        if found.limit in (*_WINDOWS, "cpu") and self._has_full_link(found.key):
             return Limited("link", *self._rate(self._step), found.share, found.leg)
-        if found.limit in _OF_PROGRAMS and (busy := self._busy_host(_FULL)) is not None:
-            return Limited("cpu", *busy, min(self._most_busy()[0], 1.0), found.leg)
+        share, host = self._most_often_busy()
+        if found.limit in _OF_PROGRAMS and share > 0.5:
+            cpu = self._cpu_of(host, self._program("carrier"))
+            return Limited("cpu", *cpu, share, found.leg)
         return found
 
     def _has_all(self) -> bool:
         """Whether the flow has the rate that its application wants."""
-        rate, after = self.placed.flow.rate, self.run["time"] > self.run.experiment.warmup
+        rate = self.placed.flow.rate
         if rate is None:
             return False
-        return bool(mean(self.run["flow_goodput_series"][self.index][after]) >= _ALL * rate)
+        goodput = mean(self.run["flow_goodput_series"][self.index][self._measured])
+        return bool(goodput >= _ALL * rate)
 
-    def _has_full_link(self) -> bool:
+    def _has_full_link(self, key: str) -> bool:
+        """Whether the flow has a full link to itself, or shares it with flows of the same limit.
+
+        ``key``: of its limit. To raise that of all flows gains nothing.
+        """
+        if not self._is_full(self._step):
+            return False
+        return self._is_alone or key.startswith("hosts.")
+
+    @cached_property
+    def _is_alone(self) -> bool:
+        """Whether nearly all that flows deliver is the flow's."""
         flows = self.run.flows
         all_bytes = sum(flow.delivered_bytes for flow in flows)
-        own = flows[self.index].delivered_bytes
-        return self._is_full(self._step) and own >= _MOST * all_bytes
+        return bool(flows[self.index].delivered_bytes >= _MOST * all_bytes)
 
     def _is_full(self, step: Step) -> bool:
         """Whether a link is full: the start of a flow, when it cannot be, may not decide."""
-        link, shaper, scale = self.run.way(step), self._shaper(step), 1.0
-        if shaper is not None and link.packets > link.queue_drops:
-            packet = link.bytes_sent / (link.packets - link.queue_drops)
-            rate = self.network.direction(step).rate or 0.0
-            scale = rate / (shaper.bandwidth or inf) * shaper.shaped_bytes(packet) / packet
-        used = scale * link.utilisation
+        used, scale = self._utilisation(step), self._shaped(step)
         if not _FULL / 2 <= used < _FULL:
-            return bool(used >= _FULL)
-        after = self.run["time"] > self.run.experiment.warmup
-        return bool(after.any() and scale * median(link.utilisation_series[after]) >= _FULL)
+            return used >= _FULL
+        series, during = self.run.way(step).utilisation_series, self._during
+        return bool(during.any() and scale * median(series[during]) >= _FULL)
+
+    def _utilisation(self, step: Step) -> float:
+        """The mean utilisation of a link while the flow was active, after the warm-up."""
+        link = self.run.way(step)
+        if self._is_always_active:
+            return float(self._shaped(step) * link.utilisation)
+        return self._shaped(step) * mean(link.utilisation_series[self._during])
+
+    def _shaped(self, step: Step) -> float:
+        """The rate of a link divided by that of its shaper, as bytes of packets; 1: it has none."""
+        link, shaper = self.run.way(step), self._shaper(step)
+        if shaper is None or link.packets <= link.queue_drops:
+            return 1.0
+        packet = link.bytes_sent / (link.packets - link.queue_drops)
+        rate = self.network.direction(step).rate or 0.0
+        return float(rate / (shaper.bandwidth or inf) * shaper.shaped_bytes(packet) / packet)
+
+    @cached_property
+    def _measured(self) -> Any:
+        """Which samples are those after the warm-up."""
+        return self.run["time"] > self.run.experiment.warmup
+
+    @cached_property
+    def _during(self) -> Any:
+        """Which of these are of the time in which the flow was active, as far as it is known."""
+        time, interval = self.run["time"], self.run.experiment.probe_interval
+        begin = self.run["flow_start"][self.index]
+        end = self.run["flow_completed_at"][self.index]
+        is_before = time <= begin  # no sample is before what is not a number
+        return self._measured & ~is_before & ~(time >= end + interval)
+
+    @cached_property
+    def _is_always_active(self) -> bool:
+        return bool((self._during == self._measured).all() or not self._during.any())
 
     def _follow(self) -> Limited:
         """Follow the flow from the connection across the path to the limit."""
         if not self.legs:
             return NOTHING
-        place = path_leg([leg.name for leg in self.legs])
+        place = self._slowest_hop()
         shares = self._shares(place)
         name = max(shares, key=lambda it: shares[it])
         if not shares[name]:
@@ -188,7 +234,9 @@ class _Flow:
             for before in range(place - 1, -1, -1):
                 earlier = self._shares(before)
                 own = max(earlier, key=lambda it: earlier[it])
-                if own in ("receive_window", "send_buffer") and self._kind == "relay":
+                is_hop = self.legs[before].name.startswith("carrier")
+                is_loopback = self._kind == "relay" and not is_hop
+                if own in ("receive_window", "send_buffer") and is_loopback:
                     # The application had data: the relay took them when it could, so what is left
                     # of the next connection's time tells.
                     later = self._shares(before + 1)
@@ -207,6 +255,15 @@ class _Flow:
                     return self._named(own, behind, later[own])
         return self._named(name, place, shares[name])
 
+    def _slowest_hop(self) -> int:
+        """The connection across the path; of a chain, the last hop that does not wait for data."""
+        names = [leg.name for leg in self.legs]
+        hops = [place for place, name in enumerate(names) if name.startswith("carrier")]
+        for place in reversed(hops[1:]):
+            if limits.largest(self._shares(place))[0] not in ("application", "handshake"):
+                return place
+        return path_leg(names)
+
     def _shares(self, place: int) -> dict[str, float]:
         """Return the share of each limit in the time of a connection, or of the flow's stream."""
         return self._without_idle_cpu(self._measured_shares(place))
@@ -221,10 +278,12 @@ class _Flow:
 
     def _measured_shares(self, place: int) -> dict[str, float]:
         leg = self.legs[place]
-        own = limits.shares(self._times(leg))
+        times = self._times(leg)
+        own = limits.shares(self._until_end(times) if leg.name.startswith("carrier") else times)
         if place not in self.channels:
             return own
-        stream = limits.shares(dict(zip(limits.LIMITS, self.channels[place], strict=True)))
+        times = dict(zip(limits.LIMITS, self.channels[place], strict=True))
+        stream = limits.shares(self._until_end(times))
         # While the stream waited for the carrier, the carrier's limits held, as far as it had data.
         waits = stream.pop("send_buffer")
         # So they did while its window was full although the carrier had data: what fills the
@@ -245,6 +304,12 @@ class _Flow:
         """Return how long each limit of a connection held, s."""
         measured = self.run.measured
         return {name: float(measured[f"limit_{name}"][leg.place]) for name in limits.LIMITS}
+
+    def _until_end(self, times: dict[str, float]) -> dict[str, float]:
+        """Leave out for how long a carrier, or a stream in it, waited on when the flow was over."""
+        app = next(it for it in self.legs if it.name == "app")
+        after = max(sum(times.values()) - sum(self._times(app).values()), 0.0)
+        return {**times, "application": max(times["application"] - after, 0.0)}
 
     def _named(self, name: str, place: int, share: float) -> Limited:
         """Name a limit of a connection, its value and its key."""
@@ -355,7 +420,7 @@ class _Flow:
         if not keys.socket_memory:
             return None
         held = next(it for it in self.legs if it.name == leg).in_flight
-        if median(held[self.run["time"] > self.run.experiment.warmup]) > room / 2:
+        if median(held[self._during]) > room / 2:
             return None
         name = "memory" if keys.tcp_memory is None else "tcp_memory"
         value = format_size(getattr(keys, name))
@@ -489,21 +554,29 @@ class _Flow:
             return told("policer", *policer)
         if way.rate is not None and self._is_full(step):
             return told("link", *self._rate(step))
-        packets = self._kind in ("datagram", "stream")
-        if packets and (busy := self._busy_host(max(_BUSY, link.utilisation))) is not None:
-            return told("cpu", *busy)
-        if (drops := self._tunnel_drops(link)) is not None:
+        used, lost = self._utilisation(step), self._losses(leg, link)
+        for tunnel in self._tunnel_ways[:1]:
+            # A program that drops nothing is not why a window shrinks.
+            is_cause = tunnel.device_drops + tunnel.socket_drops >= lost[0]
+            least = max(_BUSY if is_cause else _SATURATED, used)
+            if (busy := self._busy_host(least)) is not None:
+                return told("cpu", *busy)
+        if leg.name == "app" and (drops := self._tunnel_drops(link)) is not None:
             return told(*drops)
-        if not (link.queue_drops or link.random_losses) and (met := self._met(place)) is not None:
+        if not sum(lost) and (met := self._met(place)) is not None:
             return met
         where = "inside the tunnel " if leg.name == "app" and self.entry is not None else ""
         # Of a chain, which may have a congestion control on each hop, it tells which one is slow.
         whose = f" {where}of {leg.name}, {leg.cc}" if is_chain else ""
-        if link.random_losses > link.queue_drops:
+        has_dropped = lost[1] > 0 or (self._has_lost_before(leg, link) and not way.loss)
+        is_of_queue = has_dropped and lost[0] <= lost[1]
+        is_near = used >= _NEARLY_FULL and way.rate is not None
+        if is_near and (is_of_queue or (lost[0] and self._is_alone)):
+            return told("link", *self._rate(step))
+        if lost[0] > lost[1]:
             what = f"the {limits.LIMITS[name]}{whose}, which random loss keeps small"
             return told("random_loss", what, "", self._link_key("loss", step))
-        # Those of the warm-up count, too: a window may need longer than that to grow again.
-        if link.queue_drops > 0 or (link.queue_drops_series[-1:].sum() > 0 and not way.loss):
+        if has_dropped:
             queue = "its link's queue" if is_chain else "the bottleneck's queue"
             what = f"the {limits.LIMITS[name]}{whose}, which {queue} keeps small"
             if way.queue.name == "drop-tail":
@@ -513,6 +586,36 @@ class _Flow:
             return told(name, "KCP's congestion window", "", self._tunnel_key("kcp.congestion"))
         whose = whose or f" {where}of {leg.cc}"
         return told(name, f"the {limits.LIMITS[name]}{whose}", "", "")
+
+    def _losses(self, leg: Any, link: Any) -> tuple[int, int]:
+        """What a connection saw of a link's random losses, and of its queue's drops and marks.
+
+        What a carrier or FEC has repaired, it did not see.
+        """
+        if leg.name == "app" and self._kind == "stream":
+            return 0, 0
+        for way in self._tunnel_ways[:1]:
+            if (lost := way.fec_lost) is not None:  # it repairs bursts of drops last
+                dropped = min(link.queue_drops, lost)
+                return lost - dropped, dropped
+        return link.random_losses, link.queue_drops + (link.marks or 0)
+
+    def _has_lost_before(self, leg: Any, link: Any) -> bool:
+        """Whether a connection saw drops of a link's queue, those of the warm-up included.
+
+        A window may need longer than that to grow again.
+        """
+        is_repaired = leg.name == "app" and self._kind == "stream"
+        return not is_repaired and bool(link.queue_drops_series[-1:].sum() > 0)
+
+    @cached_property
+    def _tunnel_ways(self) -> tuple[Any, ...]:
+        """What was measured of a tunnel of packets: in the direction of the data, and back."""
+        if self.placed.tunnel is None or (counts := self.run.tunnels[self.placed.tunnel]) is None:
+            return ()
+        first = self.network.tunnels[self.placed.tunnel].connection
+        ways = counts.forward, counts.reverse
+        return ways if first.sender == self.sender else ways[::-1]
 
     def _met(self, place: int) -> Limited | None:
         """The limit that a growing congestion window meets often, if there is one."""
@@ -606,46 +709,64 @@ class _Flow:
 
         Its share is of the time that its threads have, as far as there are cores for them.
         """
-        time = self.run.measured_time
-        shares = [(cpu.cpu_time / (time * cores), host) for host, cpu, cores in self._programs()]
+        time, during = self.run.measured_time, self._during
+        shares = [
+            (cpu.cpu_time / (time * cores), host)
+            if self._is_always_active
+            else (mean(cpu.cpu_series[during]) * self.network.hosts[host].cores / cores, host)
+            for host, cpu, cores in self._programs
+        ]
         return max(shares, default=(0.0, ""))
 
     def _most_often_busy(self) -> tuple[float, str]:
         """The host whose program most often does nothing but work, and for which share of time."""
-        after = self.run["time"] > self.run.experiment.warmup
-        if not after.any():
+        during = self._during
+        if not during.any():
             return 0.0, ""
         shares = [
-            (mean(cpu.cpu_series[after] * self.network.hosts[host].cores / cores >= _FULL), host)
-            for host, cpu, cores in self._programs()
+            (mean(cpu.cpu_series[during] * self.network.hosts[host].cores / cores >= _FULL), host)
+            for host, cpu, cores in self._programs
         ]
         return max(shares, default=(0.0, ""))
 
-    def _programs(self) -> list[tuple[str, Any, int]]:
+    @cached_property
+    def _programs(self) -> list[tuple[str, Any, float]]:
         """The hosts that run the tunnel, or the flow, their CPUs, and the cores for its threads."""
         names, found = self.run.host_names, self.run.hosts
         hosts = [self.placed.client, self.placed.server] if self.tunnel is None else self._relays()
-        flows = sum(flow.count for flow in self.connection.sharers)
-        threads = flows if self._kind == "relay" else 1
+        machines = self.network.hosts
         return [
-            (host, found[names.index(host)], min(threads, self.network.hosts[host].cores))
+            (host, found[names.index(host)], min(self._threads(host), machines[host].cores))
             for host in hosts
             if host in names
         ]
+
+    def _threads(self, host: str) -> float:
+        """How many cores the program fills on a host if the thread with most work never rests."""
+        if self._kind == "relay":
+            return sum(flow.count for flow in self.connection.sharers)
+        entry: Any = self.entry
+        if not self._tunnel_ways or entry.threads.threads == 1:
+            return 1
+        from tunnelcc.simulation.spec_packets import packet_cost
+
+        is_sender = (host == self._relays()[0]) == self.is_up
+        work = []  # of the thread that the data keep busy, and of that for the other direction
+        for way, encapsulates in zip(self._tunnel_ways, (is_sender, not is_sender), strict=True):
+            cost = packet_cost(self.connection, entry, encapsulates)
+            work.append(cost.per_call * way.inner_packets + cost.per_byte * way.inner_bytes)
+        return sum(work) / max(work) if max(work) > 0 else 1
 
     def _tunnel_drops(self, link: Any) -> tuple[str, str, str, str] | None:
         """The queue of the tunnel's device or socket, if most losses are its drops.
 
         ``link``: what was measured of the link that holds the connection back.
         """
-        if self.placed.tunnel is None or self.tunnel is None:
+        if self.tunnel is None or not self._tunnel_ways:
             return None
-        counts = self.run.tunnels[self.placed.tunnel]
-        if counts is None:
-            return None
-        first = self.network.tunnels[self.placed.tunnel].connection
-        way = counts.forward if first.sender == self.sender else counts.reverse
-        drops, others = way.device_drops, link.queue_drops + link.random_losses
+        way = self._tunnel_ways[0]
+        leg = next(it for it in self.legs if it.name == "app")
+        drops, others = way.device_drops, sum(self._losses(leg, link))
         if way.socket_drops > max(drops, others):
             queue = f"{self.connection.in_tunnel.socket_queue} packets"
             what = "the buffer of the tunnel's far socket"
@@ -656,7 +777,7 @@ class _Flow:
             return "socket_queue", what, queue, key
         if not (drops or others):  # a window may need longer than the warm-up to grow again
             drops = way.device_drops_series[-1:].sum()
-            others = link.queue_drops_series[-1:].sum()
+            others = link.queue_drops_series[-1:].sum() if self._has_lost_before(leg, link) else 0
         if drops <= others:
             return None
         queue = f"{self.tunnel.queue or getattr(self.entry.device, 'queue', 0)} packets"  # type: ignore[union-attr]

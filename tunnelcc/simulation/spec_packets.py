@@ -110,11 +110,11 @@ def _surroundings(connection: Connection, entry: PacketEntry) -> Surroundings:
 
 
 def _cost(connection: Connection, entry: PacketEntry, encapsulates: bool) -> Spec:
-    cost = _packet_cost(connection, entry, encapsulates)
+    cost = packet_cost(connection, entry, encapsulates)
     return {"per_packet": cost.per_call, "per_byte": cost.per_byte}
 
 
-def _packet_cost(connection: Connection, entry: PacketEntry, encapsulates: bool) -> costs.Cost:
+def packet_cost(connection: Connection, entry: PacketEntry, encapsulates: bool) -> costs.Cost:
     """Return the CPU cost of a packet where it enters the tunnel ``entry``, or where it leaves.
 
     The cost is in ns per packet and per inner IP byte. Compression has the ratio of full packets.

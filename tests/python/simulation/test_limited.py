@@ -271,6 +271,80 @@ def test_the_memory_of_sockets(tunnel):
     assert _run({**keys, "hosts": {"client": own}})["limited_by"]["key"] == "hosts.client.tcp_wmem"
 
 
+#: Keys of runs → the key that limits, and a value that no longer does.
+OTHERS = {
+    "a link, while a short flow lasts": (
+        {"path": {"rate": "20Mbps", "rtt": "20ms"}, "duration": "30s",
+         "flows": {"cc": "cubic", "bytes": "5MB"}},
+        "path.rate", "40Mbps",
+    ),
+    "a program, while a short flow lasts": (
+        {"tunnel": "tuic", "hosts": {"server": {"speed": 0.03}}, "duration": "30s",
+         "flows": {"cc": "newreno", "bytes": "20MB"}, "path": {"rate": "300Mbps", "rtt": "40ms"}},
+        "hosts.server.speed", 0.12,
+    ),
+    "a carrier, while a short flow lasts": (
+        {"path": {"rate": "300Mbps", "rtt": "10ms"}, "duration": "30s",
+         "tunnel": {"name": "vtun", "send_buffer": "64KiB"},
+         "flows": {"cc": "newreno", "bytes": "20MB"}},
+        "tunnel.send_buffer", "1MiB",
+    ),
+    "losses of a carrier before drops of its device": (
+        {"path": {**FAST, "rtt": "40ms", "loss": "1%"}, "tunnel": "openvpn-tcp", **LATER},
+        "path.loss", 0,
+    ),
+    "a device behind FEC that repairs all losses": (
+        {"path": {"rate": "100Mbps", "rtt": "20ms", "loss": "0.5%"}, **LATER,
+         "tunnel": {"name": "tinyfecvpn", "fec": "5:2", "queue": 10}},
+        "tunnel.queue", 500,
+    ),
+    "the slow hop of a chain": (
+        {"path": {"rate": "50Mbps", "rtt": "10ms"}, "hosts": {"tcp_rmem": "200KiB"}, **LATER,
+         "tunnel": {"name": "gost-relay-wss", "chain": [{"rtt": "40ms", "rate": "50Mbps"}]}},
+        "hosts.tcp_rmem", "800KiB",
+    ),
+    "the program of a far hop": (
+        {"path": {"rate": "300Mbps", "rtt": "10ms"}, "direction": "down", **LATER,
+         "tunnel": {"name": "gost-relay-ws", "send_buffer": "64KiB",
+                    "chain": [{"rtt": "40ms", "rate": "50Mbps"}]}},
+        "tunnel.send_buffer", "256KiB",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", OTHERS)
+def test_what_limits_is_what_matters(case):
+    keys, key, value = OTHERS[case]
+    flow = _run(keys)
+    assert flow["limited_by"]["key"] == key
+    better = _run(keys, {key: value})
+    gain = better["flow_goodput"] / flow["flow_goodput"]
+    if "bytes" in keys.get("flows", {}):
+        gain = flow["flow_completion_time"] / better["flow_completion_time"]
+    assert gain > 1.3
+
+
+def test_losses_of_a_link_that_is_nearly_full_are_not_the_limit():
+    path = {"rate": "20Mbps", "rtt": "100ms", "buffer": "0.4bdp"}
+    keys = {"path": path, "flows": {"cc": "newreno"}, "warmup": "10s", "duration": "40s"}
+    flow = _run(keys)
+    assert flow["limited_by"]["key"] == "path.rate"
+    assert flow["flow_goodput"] < 0.93 * 20e6
+
+
+def test_a_program_of_two_threads_is_busy_when_one_of_them_is():
+    """The other one has the ACKs: both use 1.2 cores at most."""
+    keys = {"tunnel": "wireguard", "path": {"rate": "200Mbps", "rtt": "20ms"}, **LATER}
+    flow = _run({**keys, "hosts": {"speed": 0.03}})
+    assert flow["limited_by"]["key"] == "hosts.speed"
+    path = {"rate": "200Mbps", "rtt": "20ms", "loss": "0.015%"}
+    keys = {**keys, "path": path, "hosts": {"speed": 0.04}, "duration": "9s"}
+    flow = _run(keys)  # both use 0.93 cores, and one 0.78
+    assert flow["limited_by"]["key"] == "path.loss"
+    assert _run(keys, {"path.loss": 0})["flow_goodput"] > 1.2 * flow["flow_goodput"]
+    assert _run(keys, {"hosts.speed": 0.16})["flow_goodput"] < 1.03 * flow["flow_goodput"]
+
+
 #: What a congestion window meets for a third of the time, and grows towards for the rest: keys →
 #: the key that changes it, and a value that no longer limits.
 MET = {
