@@ -52,6 +52,17 @@ SenderIn(const FlowSpec& flow, const Leg& leg)
     return leg.role == LegRole::CARRIER ? flow.access.Near(flow.sender) : flow.sender;
 }
 
+/// The relays that take the datagrams of both ends.
+std::vector<DatagramSide*>
+Relays(const World::Datagrams& datagrams)
+{
+    if (!datagrams.relays.client)
+    {
+        return {};
+    }
+    return {datagrams.relays.client, datagrams.relays.server};
+}
+
 template <class Result>
 void
 FinishDatagrams(const World::Datagrams& datagrams, Result& result)
@@ -62,6 +73,10 @@ FinishDatagrams(const World::Datagrams& datagrams, Result& result)
     result.received = meter.Received();
     result.expected = meter.Expected(datagrams.sender->Next());
     result.resent = datagrams.sender->Resent();
+    for (const DatagramSide* relay : Relays(datagrams))
+    {
+        result.relayDrops = result.relayDrops.value_or(0) + relay->Drops();
+    }
     result.reordered = meter.Reordered();
     result.late = meter.Late();
     if (meter.Received() > 0)
@@ -199,8 +214,12 @@ Recorder::AddTunnels()
         if (tunnel && sender)
         {
             TunnelResult& result = m_result.tunnels[number];
-            m_tunnels.emplace_back(*tunnel, *sender, result.forward.emplace());
-            m_tunnels.emplace_back(*tunnel, Other(*sender), result.reverse.emplace());
+            const PerEnd<DatagramSide*> relays = World::RelaysBelow(tunnels[number]);
+            auto add = [&](End end, PacketTunnelResult& way) {
+                m_tunnels.emplace_back(*tunnel, end, relays[end], way);
+            };
+            add(*sender, result.forward.emplace());
+            add(Other(*sender), result.reverse.emplace());
         }
     }
 }
@@ -262,6 +281,10 @@ Recorder::OnWarmupEnd(int64_t now)
         if (flow->datagrams)
         {
             flow->datagrams->sender->StartMeasuring();
+            for (DatagramSide* relay : Relays(*flow->datagrams))
+            {
+                relay->StartMeasuring();
+            }
         }
     }
     for (LinkProbe& link : m_links)

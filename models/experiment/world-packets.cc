@@ -244,7 +244,7 @@ World::PathChannel(DatagramParts& tunnel, End sender, int64_t extraDelay, uint32
     {
         if (!tunnel.below)
         {
-            tunnel.below = PacketsThrough(*tunnel.spec.under);
+            tunnel.below = PacketsThrough(tunnel);
         }
         return (*tunnel.below)[sender];
     }
@@ -445,8 +445,9 @@ World::UdpThrough(StreamParts& tunnel, const FlowSpec& spec, UdpParts& parts)
 
 /// What the ends of a tunnel send into, whose packets are a flow of another tunnel.
 PerEnd<Channel>
-World::PacketsThrough(const FlowSpec& under)
+World::PacketsThrough(DatagramParts& upper)
 {
+    const FlowSpec& under = *upper.spec.under;
     PerEnd<NestedPackets*> nested{};
     for (End end : ENDS)
     {
@@ -469,6 +470,7 @@ World::PacketsThrough(const FlowSpec& under)
         }
         nested[end]->SetOnward(channels[end], parts.peers[end]);
     }
+    upper.relays = flow.datagrams->relays;
     return {Channel(*nested.client), Channel(*nested.server)};
 }
 

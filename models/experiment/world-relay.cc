@@ -210,6 +210,7 @@ World::UdpThrough(RelayParts& tunnel, const FlowSpec& spec, UdpParts& parts)
                                                    *parts.sockets[end],
                                                    parts.logs);
         parts.peers[end] = side.get();
+        parts.flow.datagrams->relays[end] = side.get();
         return side;
     };
     AddCarriers(tunnel, spec, parts.flow);

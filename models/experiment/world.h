@@ -58,7 +58,8 @@ class World
         DatagramMeter meter;
         std::unique_ptr<DatagramSender> sender; //!< from World::Start() on
         std::unique_ptr<DatagramReceiver> receiver;
-        DatagramSide::Logs logs; //!< of what is in a relay's carriers
+        DatagramSide::Logs logs;        //!< of what is in a relay's carriers
+        PerEnd<DatagramSide*> relays{}; //!< that take what each end sends; null: there is none
     };
 
     /// Everything that belongs to one flow.
@@ -115,6 +116,7 @@ class World
         std::map<ChannelKey, PerEnd<Channel>> channels;
         std::optional<PerEnd<Channel>> below; //!< the way of its packets through another tunnel, or
                                               //!< over several routes
+        PerEnd<DatagramSide*> relays{};       //!< as Datagrams::relays, of what it sends
     };
 
     /// What a stream tunnel is made of.
@@ -143,6 +145,13 @@ class World
             }
         };
         return std::visit(find, tunnel);
+    }
+
+    /// The relays that take what each end of a tunnel sends through them, or null.
+    static PerEnd<DatagramSide*> RelaysBelow(const Tunnel& tunnel)
+    {
+        const auto* datagrams = std::get_if<DatagramParts>(&tunnel);
+        return datagrams ? datagrams->relays : PerEnd<DatagramSide*>{};
     }
 
     /// \param spec the experiment
@@ -253,7 +262,7 @@ class World
     PerEnd<Channel> UdpThrough(RelayParts& tunnel, const FlowSpec& spec, UdpParts& parts);
     PerEnd<Channel> UdpThrough(DatagramParts& tunnel, const FlowSpec& spec, UdpParts& parts);
     PerEnd<Channel> UdpThrough(StreamParts& tunnel, const FlowSpec& spec, UdpParts& parts);
-    PerEnd<Channel> PacketsThrough(const FlowSpec& under);
+    PerEnd<Channel> PacketsThrough(DatagramParts& upper);
     PerEnd<Channel> ChannelsThrough(uint32_t tunnel, const FlowSpec& flow);
     void Dial(RelayParts& tunnel);
     void Dial(DatagramParts& tunnel);

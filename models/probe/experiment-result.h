@@ -368,7 +368,8 @@ struct DatagramResult
     uint64_t received{0};
     uint64_t expected{0};
     uint64_t resent{0};
-    std::optional<double> delayMean; //!< none, like what follows, if no datagram arrived
+    std::optional<uint64_t> relayDrops; //!< where a relay carries them
+    std::optional<double> delayMean;    //!< none, like what follows, if no datagram arrived
     std::optional<double> delayP50;
     std::optional<double> delayP95;
     std::optional<double> delayP99;
@@ -390,6 +391,10 @@ struct DatagramResult
                     "1",
                     "datagrams sent until the latest one that arrived; none arrived: all"),
             Measure(NAME<OF, "_resent">, &T::resent, "1", "requests that were sent again"),
+            Measure(NAME<OF, "_relay_drops">,
+                    &T::relayDrops,
+                    "1",
+                    "datagrams that a relay's full queue dropped (NaN: no relay)"),
             Measure(NAME<OF, "_delay_mean">,
                     &T::delayMean,
                     "s",
@@ -635,6 +640,7 @@ struct PacketTunnelResult
     uint64_t packets{0};
     uint64_t deviceDrops{0};
     uint64_t socketDrops{0};
+    std::optional<uint64_t> relayDrops; //!< where it goes through a relay
     uint64_t innerPackets{0};
     uint64_t innerBytes{0};
     uint64_t outerPackets{0};
@@ -658,6 +664,11 @@ struct PacketTunnelResult
                     &T::socketDrops,
                     "1",
                     "packets that the far end's full socket dropped"),
+            Measure("tunnel_relay_drops",
+                    &T::relayDrops,
+                    "1",
+                    "packets that the full queue of the relay dropped through which the tunnel "
+                    "goes (NaN: through none)"),
             Measure("tunnel_inner_packets",
                     &T::innerPackets,
                     "1",

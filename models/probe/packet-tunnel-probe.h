@@ -5,6 +5,7 @@
 #define TUNNELCC_PACKET_TUNNEL_PROBE_H
 
 #include "experiment-result.h"
+#include "tunnel/datagram-side.h"
 #include "tunnel/packet-tunnel.h"
 
 namespace tunnelcc
@@ -17,11 +18,16 @@ class PacketTunnelProbe
     /**
      * \param tunnel what to watch
      * \param sender the end whose packets to watch
+     * \param relay the relay that takes what this end sends; null: there is none
      * \param result where series and counts go; must outlive the probe
      */
-    PacketTunnelProbe(PacketTunnel& tunnel, End sender, PacketTunnelResult& result)
+    PacketTunnelProbe(PacketTunnel& tunnel,
+                      End sender,
+                      DatagramSide* relay,
+                      PacketTunnelResult& result)
         : m_tunnel(tunnel),
           m_sender(sender),
+          m_relay(relay),
           m_device(tunnel.DeviceQueue(sender)),
           m_result(result)
     {
@@ -33,6 +39,10 @@ class PacketTunnelProbe
         m_deviceAtStart = m_device.Counters();
         m_socketDropsAtStart = m_tunnel.SocketDrops(m_sender);
         m_tunnel.StartMeasuring();
+        if (m_relay)
+        {
+            m_relay->StartMeasuring();
+        }
     }
 
     /// Append one value to each series.
@@ -49,6 +59,10 @@ class PacketTunnelProbe
         m_result.packets = m_device.Counters().packets - m_deviceAtStart.packets;
         m_result.deviceDrops = m_device.Counters().drops - m_deviceAtStart.drops;
         m_result.socketDrops = m_tunnel.SocketDrops(m_sender) - m_socketDropsAtStart;
+        if (m_relay)
+        {
+            m_result.relayDrops = m_relay->Drops();
+        }
         m_result.innerPackets = inner.packets;
         m_result.innerBytes = inner.bytes;
         m_result.outerPackets = outer.packets;
@@ -75,6 +89,7 @@ class PacketTunnelProbe
 
     PacketTunnel& m_tunnel;
     const End m_sender;
+    DatagramSide* const m_relay;
     const ProgramQueue& m_device;
     PacketTunnelResult& m_result;
     ProgramQueueCounters m_deviceAtStart;

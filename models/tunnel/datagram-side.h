@@ -71,6 +71,7 @@ class DatagramSide final : public RelaySide, public PacketSink
     {
         if ((!m_isOpen && !m_isClient) || m_waiting.Size() >= m_queue)
         {
+            ++m_drops;
             return;
         }
         m_waiting.Push(packet);
@@ -127,6 +128,18 @@ class DatagramSide final : public RelaySide, public PacketSink
     {
     }
 
+    /// The warm-up is over: count from now on.
+    void StartMeasuring()
+    {
+        m_drops = 0;
+    }
+
+    /// Datagrams of the application that were dropped.
+    uint64_t Drops() const
+    {
+        return m_drops;
+    }
+
   private:
     uint32_t FramedBytes(const Packet& packet) const
     {
@@ -145,6 +158,7 @@ class DatagramSide final : public RelaySide, public PacketSink
     StreamUser* m_user{nullptr};
     Fifo<Packet> m_waiting; //!< from the application, not read yet
     uint64_t m_arrived{0};  //!< bytes of frames that are not complete
+    uint64_t m_drops{0};
     bool m_isOpen{false};
     bool m_hasReadFrame{false}; //!< of the datagram that waits first
 };

@@ -86,7 +86,8 @@ def print_result(result: Result, metrics: Sequence[str] = ()) -> None:
                 f"{stuck} flows: the tunnel gave up on a packet after its last retransmission",
             )
         )
-    lines += [*_packet_tunnel_lines(totals), *_fec_lines(totals), *_metric_lines(result, metrics)]
+    lines += [*_packet_tunnel_lines(totals), *_relay_lines(totals), *_fec_lines(totals)]
+    lines += _metric_lines(result, metrics)
     out.print(grid(lines))
     use = {name: host["host_cpu"] for name, host in hosts.items()}
     warning = busy.warning(busy.of_hosts(result.network, use))
@@ -274,11 +275,23 @@ def _packet_tunnel_lines(totals: dict[str, Any]) -> list[tuple[str, str]]:
             "tunnel" if len(tunnels) == 1 else f"tunnel {tunnel['tunnel']}",
             f"device dropped {way['tunnel_device_drops']} of {way['tunnel_packets']} packets "
             f"(longest queue: {way['tunnel_device_packets_max']}), fragmented "
-            f"{way['tunnel_fragmented']}, far socket dropped {way['tunnel_socket_drops']}",
+            f"{way['tunnel_fragmented']}, far socket dropped {way['tunnel_socket_drops']}"
+            + ("" if relayed is None else f", the relay's queue dropped {relayed}"),
         )
         for tunnel in tunnels
         if (way := tunnel.get("forward")) is not None
+        for relayed in [way["tunnel_relay_drops"]]
     ]
+
+
+def _relay_lines(totals: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Tell which datagrams relays dropped."""
+    tables = {"flow": "flows", "cross_traffic": "cross_traffic", "ping": "pings"}
+    for of, table in tables.items():
+        for number, it in enumerate(totals[table]):
+            if dropped := it.get(f"{of}_relay_drops"):
+                name = f"flow {number}" if of == "flow" else f"{table}.{number}"
+                yield "relay's queue", f"dropped {dropped} datagrams of {name}"
 
 
 def _fec_lines(totals: dict[str, Any]) -> Iterator[tuple[str, str]]:

@@ -194,6 +194,25 @@ def test_wireguard_in_a_relay_sees_no_loss():
     direct = _run({"name": "wireguard", **GATES}, **keys)
     assert direct.flows[0].socket_retransmits > 10
     assert nested.flows[0].socket_retransmits == 0
+    assert [way.relay_drops for way in nested.tunnels[0]] == [0, 0]
+    assert direct.tunnels[0][0].relay_drops is None
+
+
+def test_what_a_relays_full_queue_drops_is_counted():
+    """30 Mbit/s of UDP into 10: the carrier's buffer fills, then 128 datagrams wait."""
+    slow = {"wan": {"rate": "10Mbps", "buffer": "1bdp"}}
+    flow = {**FLOW, "transport": "udp", "rate": "30Mbps", "stop": "3s"}
+    keys = {"duration": "20s", "warmup": "2s", "hosts": {"tcp_wmem": "256KiB"}}
+    nested = _run({"name": "wireguard", "under": "gost-relay-ws", **GATES}, flow, slow, **keys)
+    way, back = nested.tunnels[0]
+    # Some were under way to the relay when measuring began.
+    assert way.relay_drops == pytest.approx(way.packets - nested.flows[0].received, abs=3)
+    assert way.relay_drops > 1000
+    assert back.relay_drops == 0
+    direct = _run({"name": "gost-relay-ws", **GATES}, flow, slow, **keys)
+    (counted,) = direct.flows
+    assert counted.relay_drops == pytest.approx(counted.sent - counted.received, abs=3)
+    assert counted.relay_drops > 1000
 
 
 def test_packets_become_what_real_programs_make_of_them():
