@@ -2,14 +2,17 @@
 """Captures (pcap, pcapng) at the sending host: its TCP connections over time.
 
 The library dpkt reads files and headers. RTTs are those of segments that were sent once, until
-the ACK that covers them (Karn's rule), smoothed as in RFC 6298. The window is the data in flight.
-The handshake tells whether the capture was made at the sender. Elsewhere, the sender's answer to
-the other end arrives later.
+the ACK or SACK block that covers them (Karn's rule), smoothed as in RFC 6298. The first one is the
+handshake's, and where several segments are covered it is that of the oldest (Linux,
+tcp_clean_rtx_queue(), tcp_sacktag_one()). Time begins with the first SYN. The window is the data in
+flight. The handshake tells whether the capture was made at the sender. Elsewhere, the sender's
+answer to the other end arrives later.
 """
 
 from __future__ import annotations
 
 import io
+import struct
 from collections import deque
 from dataclasses import dataclass, field
 from typing import Any
@@ -29,9 +32,13 @@ _MOST_CONNECTIONS = 10_000
 # Connections with less payload are of control.
 _LEAST_BYTES = 100_000
 _STEP = 0.1  # s, between samples
+# Segments of a connection whose times are kept.
+_MOST_WAITING = 100_000
 # A host answers a SYN or SYN-ACK sooner than this: part of the RTT; s.
 _ANSWERS, _ANSWERS_IN = 0.1, 2e-3
 _HALF = 2**31
+# Bytes of options that nearly all segments have.
+_OF_TIMESTAMPS = 12
 
 
 def is_capture(data: bytes) -> bool:
@@ -54,7 +61,10 @@ class _Way:
     window: int = 0
     srtt: float = float("nan")
     least: float = float("nan")
-    waiting: deque[tuple[int, float]] = field(default_factory=deque)
+    # Of segments that were sent once and not acknowledged: first byte, end, time.
+    waiting: deque[tuple[int, int, float]] = field(default_factory=deque)
+    sacked_bytes: int = 0
+    sacked_to: int = 0
     samples: list[tuple[float, float, float, float, float, float]] = field(default_factory=list)
 
     def sent(self, time: float, sequence: int, size: int) -> None:
@@ -63,10 +73,22 @@ class _Way:
         self.largest = max(self.largest, size)
         if at < self.highest:
             self.retransmits += 1
-            self.waiting.clear()
-        elif len(self.waiting) < 100_000:
-            self.waiting.append((at + size, time))
+            # Without SACK, what an ACK covers may have arrived long before it.
+            while self.waiting and (self.waiting[0][0] <= at or not self.sacked_to):
+                self.waiting.popleft()
+        elif len(self.waiting) < _MOST_WAITING:
+            self.waiting.append((at, at + size, time))
         self.highest = max(self.highest, at + size)
+
+    def greeted(self, rtt: float, time: float) -> None:
+        """Take the RTT of the handshake, which ended at ``time``."""
+        self.measured(rtt, rtt)
+        nothing = float("nan")
+        self.samples.append((time, 0.0, self.srtt, nothing, 0.0, nothing))
+
+    def measured(self, rtt: float, least: float) -> None:
+        self.least = least if np.isnan(self.least) else min(self.least, least)
+        self.srtt = rtt if np.isnan(self.srtt) else self.srtt + (rtt - self.srtt) / 8
 
     def answered(self, time: float, ack: int, window: int) -> None:
         at = _signed(ack - self.first)
@@ -74,14 +96,33 @@ class _Way:
         if not self.acked < at <= self.highest:
             return
         self.acked = at
-        sent = float("nan")
-        while self.waiting and self.waiting[0][0] <= at:
-            sent = self.waiting.popleft()[1]
-        rtt = time - sent
-        if rtt > 0:
-            self.least = rtt if np.isnan(self.least) else min(self.least, rtt)
-            self.srtt = rtt if np.isnan(self.srtt) else self.srtt + (rtt - self.srtt) / 8
-        in_flight = float(self.highest - self.acked)
+        self.sacked_bytes = max(min(self.sacked_bytes, self.sacked_to - at), 0)
+        self._arrived(time, at)
+        self._sample(time)
+
+    def sacked(self, time: float, left: int, right: int) -> None:
+        """Take what a SACK block tells of first."""
+        left, right = (_signed(edge - self.first) for edge in (left, right))
+        if not max(self.acked, self.sacked_to) < right <= self.highest:
+            return
+        while self.waiting and self.waiting[0][0] < left:
+            self.waiting.popleft()  # lost, or late
+        self.sacked_bytes += right - max(left, self.sacked_to)
+        self.sacked_to = right
+        self._arrived(time, right)
+        self._sample(time)
+
+    def _arrived(self, time: float, end: int) -> None:
+        """Take the RTT of the oldest segment up to ``end``, and the least of all of them."""
+        oldest = latest = float("nan")
+        while self.waiting and self.waiting[0][1] <= end:
+            latest = self.waiting.popleft()[2]
+            oldest = latest if np.isnan(oldest) else oldest
+        if time > latest:
+            self.measured(time - oldest, time - latest)
+
+    def _sample(self, time: float) -> None:
+        in_flight = float(self.highest - self.acked - self.sacked_bytes)
         self.samples.append(
             (time, float(self.acked), self.srtt, in_flight, float(self.retransmits),
              float(self.window))
@@ -164,24 +205,39 @@ def _packet(
         handshakes[there].append(time)
     if size > 0:
         if there not in ways and len(ways) < _MOST_CONNECTIONS:
-            ways[there] = _Way(time, tcp.seq)
+            ways[there] = way = _Way(time, tcp.seq)
+            is_client, times = _handshake(there, handshakes)
+            if len(times) == 3:
+                way.began = times[0]
+                way.greeted(times[1] - times[0] if is_client else times[2] - times[1], times[2])
         if there in ways:
             ways[there].sent(time, tcp.seq, size)
     if tcp.flags & dpkt.tcp.TH_ACK and back in ways:
         way = ways[back]
         way.scale = scales.get(there, way.scale)
         way.answered(time, tcp.ack, tcp.win)
+        if len(tcp.opts) > _OF_TIMESTAMPS:
+            blocks = dict(dpkt.tcp.parse_opts(tcp.opts)).get(dpkt.tcp.TCP_OPT_SACK, b"")
+            if len(blocks) >= 8:  # the first one is of the segment that has just arrived
+                way.sacked(time, *struct.unpack("!II", blocks[:8]))
 
 
 def _ahead(way: Any, handshakes: dict[Any, list[float]]) -> float:
     """Return the part of the RTT (s) between a sender and the capture; 0 at the sender."""
-    address, port, other, other_port = way
-    times = handshakes.get(way, handshakes.get((other, other_port, address, port), []))
-    if len(times) < 3:  # of SYN, SYN-ACK and ACK
+    is_client, times = _handshake(way, handshakes)
+    if len(times) < 3:
         return 0.0
     syn, answer, ack = times
-    found = ack - answer if way in handshakes else answer - syn
+    found = ack - answer if is_client else answer - syn
     return found if found > max(_ANSWERS * (ack - syn), _ANSWERS_IN) else 0.0
+
+
+def _handshake(way: Any, handshakes: dict[Any, list[float]]) -> tuple[bool, list[float]]:
+    """Return whether a sender is the client, and the known times of SYN, SYN-ACK and ACK."""
+    address, port, other, other_port = way
+    if way in handshakes:
+        return True, handshakes[way]
+    return False, handshakes.get((other, other_port, address, port), [])
 
 
 def _stream(name: str, way: _Way, begin: float, ahead: float) -> Stream:

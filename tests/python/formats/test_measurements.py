@@ -130,6 +130,28 @@ def test_a_capture_at_the_sender_tells_rtt_window_and_retransmissions(tmp_path, 
         of(tmp_path, bytes(damaged))
 
 
+def test_a_capture_tells_what_the_sender_knows(tmp_path):
+    """Also of the handshake, and from SACKs while the queue is full: then no ACK is new."""
+    file = tmp_path / "it.pcapng"
+    result = tc.run(
+        {"path": {"rate": "20Mbps", "rtt": "50ms", "buffer": "1.5bdp"}, "duration": "6s",
+         "start_jitter": 0, "probe_interval": "10ms"},
+        capture=tc.Capture(file, at=["client"], snap=100), progress=False,
+    )  # fmt: skip
+    (flow,) = of(tmp_path, file.read_bytes(), "file.pcapng").streams
+    sender = result.sender_leg(0)
+    srtt = np.array(sender.srtt)
+    assert sender.retransmits_series[-1] > 0
+    assert flow.min_rtt == pytest.approx(0.05, rel=0.003)
+    assert flow.rtt[0] == pytest.approx(0.05, rel=0.003)
+    assert np.nanmax(flow.rtt) == pytest.approx(np.nanmax(srtt), rel=0.003)
+    steady = np.isfinite(flow.rtt) & (flow.time > 0.3)
+    moments = np.searchsorted(result["time"], flow.time[steady], side="right") - 1
+    assert flow.rtt[steady] == pytest.approx(srtt[moments], rel=0.02)
+    window = np.array(sender.cwnd)[moments]
+    assert np.mean(flow.cwnd[steady]) == pytest.approx(np.mean(window), rel=0.03)
+
+
 @pytest.mark.parametrize("place", ["client", "path", "server"])
 @pytest.mark.parametrize("direction", ["up", "down"])
 def test_a_capture_away_from_the_sender_is_told_by_its_handshake(tmp_path, place, direction):
