@@ -25,7 +25,7 @@ from tunnelcc.schema.units import format_rate, format_size
 
 if TYPE_CHECKING:
     from tunnelcc.catalog.relay import RelayEntry
-    from tunnelcc.config.path import LinkDirection
+    from tunnelcc.config.path import LinkDirection, Policer
     from tunnelcc.config.resolved import ResolvedFlow, ResolvedNetwork
 
 # Above this utilisation, on average or for most of the time, the link is what limits.
@@ -561,7 +561,7 @@ class _Flow:
             least = max(_BUSY if is_cause else _SATURATED, used)
             if (busy := self._busy_host(least)) is not None:
                 return told("cpu", *busy)
-        if leg.name == "app" and (drops := self._tunnel_drops(link)) is not None:
+        if leg.name == "app" and (drops := self._tunnel_drops(step)) is not None:
             return told(*drops)
         if not sum(lost) and (met := self._met(place)) is not None:
             return met
@@ -582,6 +582,8 @@ class _Flow:
             if way.queue.name == "drop-tail":
                 return told("queue", what, str(way.buffer), self._link_key("buffer", step))
             return told("queue", what, way.queue.name, self._link_key("queue", step))
+        if way.policer is not None and self._has_unexplained_losses(leg):
+            return told("policer", *self._rate_or_burst(step, way.policer))
         if leg.cc == "kcp":
             return told(name, "KCP's congestion window", "", self._tunnel_key("kcp.congestion"))
         whose = whose or f" {where}of {leg.cc}"
@@ -693,11 +695,44 @@ class _Flow:
         return None
 
     def _policer(self, step: Step) -> tuple[str, str, str] | None:
-        """The policer of a link, if it drops more than the queue."""
+        """The policer of a link, if it drops more than the queue, or if all passes that may."""
         policer, link = self.network.direction(step).policer, self.run.way(step)
-        if policer is None or (link.policer_drops or 0) <= link.queue_drops:
+        if policer is None:
             return None
-        return "the policer", format_rate(policer.rate), self._link_key("policer.rate", step)
+        is_cause = (link.policer_drops or 0) > link.queue_drops
+        if not is_cause and self._passed(step) < _FULL * policer.rate:
+            return None
+        return self._rate_or_burst(step, policer)
+
+    def _rate_or_burst(self, step: Step, policer: Policer) -> tuple[str, str, str]:
+        """The policer's rate, if half of it is used, or else how much it lets pass at once."""
+        if self._passed(step) >= _FULL / 2 * policer.rate:
+            return "the policer", format_rate(policer.rate), self._link_key("policer.rate", step)
+        burst = format_size(policer.burst)
+        return "the policer's burst", burst, self._link_key("policer.burst", step)
+
+    def _passed(self, step: Step) -> float:
+        """What passed a link and its policer, bit/s."""
+        policer, link = self.network.direction(step).policer, self.run.way(step)
+        is_behind = policer is not None and policer.position == "after" and link.packets > 0
+        kept = 1 - (link.policer_drops or 0) / link.packets if is_behind else 1.0
+        return float(8 * link.bytes_sent * kept / self.run.measured_time)
+
+    def _has_unexplained_losses(self, leg: Any) -> bool:
+        """Whether a connection repaired losses that no count of the whole run explains.
+
+        What policers and far sockets drop is counted after the warm-up only.
+        """
+        series = getattr(leg, "retransmits_series", None)
+        if series is None or not series[-1:].sum() or getattr(self.tunnel, "uplinks", None):
+            return False
+        for step in self.connection.loads:
+            way, link = self.network.direction(step), self.run.way(step)
+            if way.loss or way.jitter_reorders or link.random_losses:
+                return False
+            if link.queue_drops_series[-1:].sum():
+                return False
+        return True
 
     def _busy_host(self, least: float) -> tuple[str, str, str] | None:
         """The host whose program is busy for the part ``least`` of the time, if there is one."""
@@ -757,17 +792,23 @@ class _Flow:
             work.append(cost.per_call * way.inner_packets + cost.per_byte * way.inner_bytes)
         return sum(work) / max(work) if max(work) > 0 else 1
 
-    def _tunnel_drops(self, link: Any) -> tuple[str, str, str, str] | None:
+    def _tunnel_drops(self, step: Step) -> tuple[str, str, str, str] | None:
         """The queue of the tunnel's device or socket, if most losses are its drops.
 
-        ``link``: what was measured of the link that holds the connection back.
+        ``step``: the link that holds the connection back.
         """
         if self.tunnel is None or not self._tunnel_ways:
             return None
         way = self._tunnel_ways[0]
-        leg = next(it for it in self.legs if it.name == "app")
+        leg, link = next(it for it in self.legs if it.name == "app"), self.run.way(step)
         drops, others = way.device_drops, sum(self._losses(leg, link))
-        if way.socket_drops > max(drops, others):
+        is_socket = way.socket_drops > max(drops, others)
+        if not (drops or others):  # a window may need longer than the warm-up to grow again
+            drops = way.device_drops_series[-1:].sum()
+            others = link.queue_drops_series[-1:].sum() if self._has_lost_before(leg, link) else 0
+            of_path = self.network.direction(step).policer is not None or self._kind == "stream"
+            is_socket |= not (drops or of_path) and self._has_unexplained_losses(leg)
+        if is_socket:
             queue = f"{self.connection.in_tunnel.socket_queue} packets"
             what = "the buffer of the tunnel's far socket"
             has_buffer = self.entry.socket.packet is not None  # type: ignore[union-attr]
@@ -775,9 +816,6 @@ class _Flow:
                 self._tunnel_key("receive_buffer") if has_buffer else self._file_key("socket.queue")
             )
             return "socket_queue", what, queue, key
-        if not (drops or others):  # a window may need longer than the warm-up to grow again
-            drops = way.device_drops_series[-1:].sum()
-            others = link.queue_drops_series[-1:].sum() if self._has_lost_before(leg, link) else 0
         if drops <= others:
             return None
         queue = f"{self.tunnel.queue or getattr(self.entry.device, 'queue', 0)} packets"  # type: ignore[union-attr]

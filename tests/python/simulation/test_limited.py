@@ -273,6 +273,22 @@ def test_the_memory_of_sockets(tunnel):
 
 #: Keys of runs → the key that limits, and a value that no longer does.
 OTHERS = {
+    **{
+        f"a policer's burst, whose drops are those of {what}": (
+            {"path": {**FAST, "policer": policer}, "warmup": "2s", "duration": "7s"},
+            "path.policer.burst", "240kB",
+        )
+        for what, policer in (
+            ("the whole run", {"rate": "20Mbps", "burst": "30kB"}),
+            ("the warm-up", {"rate": "40Mbps", "burst": "60kB"}),
+        )
+    },
+    "a far socket that dropped packets in the warm-up": (
+        {"path": {"rate": "200Mbps", "rtt": "20ms", "buffer": "60p"}, "warmup": "1s",
+         "tunnel": {"name": "openvpn-udp", "receive_buffer": "8KiB"},
+         "hosts": {"server": {"speed": 0.1}}},
+        "tunnel.receive_buffer", "1MiB",
+    ),
     "a link, while a short flow lasts": (
         {"path": {"rate": "20Mbps", "rtt": "20ms"}, "duration": "30s",
          "flows": {"cc": "cubic", "bytes": "5MB"}},
