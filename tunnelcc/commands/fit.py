@@ -41,7 +41,7 @@ def fit(
         found = fits.fit(measured, cc, runs=runs, store=store, jobs=jobs)
     print_fit(found)
     if output is not None:
-        output.write_text(write_toml(found.table))
+        output.write_text(_guesses(found) + write_toml(found.table), encoding="utf-8")
         flow = next((it for it in paths if it), None)
         names = shlex.join(["tunnelcc", "run", str(output), "--measured", str(flow)])
         click.echo(f"{output}; beside the measurement: {names}")
@@ -77,10 +77,24 @@ def print_fit(found: Fit) -> None:
             "net.ipv4.tcp_rmem (and the application's SO_RCVBUF, if it sets one) at the receiver",
             markup=False,
         )
+    if reading.is_assumed:
+        text = f"{reading.congestion} is assumed, because the files do not tell: --cc names another"
+        out.print(text, markup=False)
     for it in found.estimates.values():
         if not it.is_told:
             _, interval = _written(it)
             out.print(f"not told: {_NAMES[it.name]} ({interval}): {it.how}", markup=False)
+
+
+def _guesses(found: Fit) -> str:
+    """Return comments that name the values of the scenario that the files do not tell."""
+    lines = []
+    if found.reading.is_assumed:
+        lines.append(f"# flows.cc is assumed: {found.reading.congestion}\n")
+    for it in found.estimates.values():
+        if not it.is_told:
+            lines.append(f"# Not told by the measurement: {_NAMES[it.name]} ({_written(it)[1]})\n")
+    return "".join([*lines, "\n" * bool(lines)])
 
 
 def _written(it: Estimate) -> tuple[str, str]:

@@ -37,13 +37,14 @@ class Reading:
     """A measurement, read directly. Times in s, rates in bit/s, of all flows together.
 
     ``limit``: ``receive_window``, ``send_buffer``, ``application``, or ``network`` for what the
-    path and congestion control decide.
+    path and congestion control decide. ``is_assumed``: nothing tells the congestion control.
     """
 
     measured: Measurement
     duration: float
     since: float
     congestion: str
+    is_assumed: bool = False
     limit: str = field(init=False)
 
     def __post_init__(self) -> None:
@@ -196,8 +197,8 @@ def reading(measured: Measurement, congestion: str | None = None) -> Reading:
     if not end <= _MOST_SECONDS:
         raise ConfigError(Problem("fit", measured.source, "a measurement of at most a day"))
     since = _START if end >= 2 * _START else _PART * end
-    told = next((it.congestion for it in measured.streams if it.congestion), "")
-    found = Reading(measured, end, since, congestion or told or "cubic")
+    known = congestion or next((it.congestion for it in streams if it.congestion), "")
+    found = Reading(measured, end, since, known or "cubic", not known)
     if not found.least_rtt > 0 or not found.goodput > 0:
         expected = "a file that tells RTTs, and a flow that sends; `ping` beside it will do"
         raise ConfigError(Problem("fit", measured.source, expected))

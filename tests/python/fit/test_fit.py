@@ -123,6 +123,28 @@ def test_the_command_says_what_it_finds_and_writes_a_scenario(run, tmp_path, mon
     assert ratio == pytest.approx(1, abs=0.1)
 
 
+def test_the_scenario_names_the_values_that_the_files_do_not_tell(run, tmp_path, monkeypatch):
+    """A log of ss of a flow that the receiver's window limits: no simulations."""
+    monkeypatch.chdir(tmp_path)
+    lines = [
+        f"{1000 + 0.2 * number:.3f}\nESTAB 0 0 10.0.0.1:5000 10.0.0.2:5201\n\t rto:300 rtt:90/1 "
+        f"mss:1448 cwnd:400 bytes_acked:{290_000 * number} snd_wnd:131072 minrtt:89\n"
+        for number in range(1, 60)
+    ]
+    (tmp_path / "it.log").write_text("".join(lines))
+    code, out, err = run("fit", "it.log", "-o", "found.toml")
+    assert code == 0, err
+    assert "cubic is assumed" in out
+    written = (tmp_path / "found.toml").read_text()
+    for name in ("rate", "buffer"):
+        assert f"not told: {name} (" in out
+        assert f"# Not told by the measurement: {name} (" in written
+    assert written.count("# Not told") == out.count("not told: ") == 2
+    assert tc.load("found.toml").flows[0].cc.name == "cubic"
+    code, out, _ = run("fit", "it.log", "--cc", "reno")
+    assert (code, "is assumed" in out) == (0, False)
+
+
 @pytest.mark.parametrize(
     ("content", "told"),
     [(PING := "64 bytes: seq=1 time=4 ms\n64 bytes: seq=2 time=4 ms\n", "a file with a flow"),
