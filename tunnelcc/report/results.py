@@ -269,12 +269,21 @@ def as_frame(report: Report) -> Any:
     return pandas.DataFrame(columns)
 
 
-def write(report: Report, directory: Path, versions: str, commands: Sequence[str]) -> list[Path]:
-    """Write the page, the table (CSV, LaTeX and Parquet), figures and BibTeX.
+def write(
+    report: Report, directory: Path, versions: str, commands: Sequence[str]
+) -> Iterator[Path]:
+    """Write figures, the table (Parquet, CSV and LaTeX), BibTeX and the page.
 
-    Return the files.
+    Yield each file when it is there: figures take a second each.
     """
+    for name, figure in report.figures:
+        file = directory / f"{name}.pdf"
+        save(figure, file)
+        yield file
     frame = as_frame(report)
+    file = directory / "table.parquet"
+    write_columns(file, dict(frame.items()))
+    yield file
     texts = {
         "table.csv": frame.to_csv(index=False), "table.tex": as_latex(report),
         "references.bib": "\n\n".join(it for _, it in report.references) + "\n",
@@ -287,13 +296,6 @@ def write(report: Report, directory: Path, versions: str, commands: Sequence[str
     if (both := report.compared) is not None:
         about = "mean ± half the width of its 95 % interval; differences hold together by metric"
         texts["compared.tex"] = _tabular(about, both.headings, both.labels, both.rows)
-    files = []
     for name, content in texts.items():
         html.write(directory / name, content)
-        files.append(directory / name)
-    files.append(directory / "table.parquet")
-    write_columns(files[-1], dict(frame.items()))
-    for name, figure in report.figures:
-        files.append(directory / f"{name}.pdf")
-        save(figure, files[-1])
-    return files
+        yield directory / name
