@@ -262,6 +262,28 @@ def test_ethudp_leaves_a_cut_uplink_after_five_to_six_seconds(seed):
     assert 3 + 5 <= back + 0.1 <= 3 + 6 + 0.2
 
 
+def test_ethudp_itself_left_a_cut_uplink_after_as_long():
+    """Eight cuts (tests/reference/fail_over.py), and eight here: 5 to 6 s, evenly distributed."""
+    with (ROOT / "tests/reference/fail-over.csv").open() as file:
+        measured = [float(row["pause_s"]) for row in csv.DictReader(file)]
+    simulated = []
+    for seed in range(1, 9):
+        result = _run_over_uplinks(
+            {"use": "fail-over"},
+            {"isp-1a": {"rate_steps": [["1s", "1kbps"]]}},
+            flows={**FLOW, "transport": "udp", "rate": "100kbps"},
+            duration="8s",
+            probe_interval="50ms",
+            seed=seed,
+        )
+        arrives = np.flatnonzero(result["flow_goodput_series"][0] > 0)
+        simulated.append(np.diff(arrives).max() * 0.05)
+    assert len(measured) == 8
+    for pauses in (measured, simulated):
+        assert 5 <= min(pauses) <= max(pauses) <= 6 + 0.2
+    assert np.mean(simulated) == pytest.approx(np.mean(measured), abs=3 * np.sqrt(2 / 8 / 12))
+
+
 def test_uplinks_are_shared_by_flow_and_by_packet():
     # Packets of EthUDP's default MTU become fragments, and all large ones would take one route.
     flow = {**FLOW, "transport": "udp", "rate": "14Mbps"}
