@@ -17,6 +17,8 @@ _SHARED = 24.0
 #: What an axis takes to the left of its panel, and below it: numbers and label.
 _AXIS = 44.0
 _BELOW = 35.0
+#: What letters take below their line.
+_DESCENT = 4.0
 #: What a line of a panel's title takes.
 _LINE = 12.0
 #: A figure that is not wider is legible as a whole.
@@ -58,10 +60,10 @@ def parts(text: str) -> list[list[View]]:
         spans.add((min(numbers[::2]), max(numbers[::2])))
         tops.append(min(numbers[1::2]))
         bottoms.append(max(numbers[1::2]))
-    # What is written above the panels, but for what belongs to the figure and comes after them.
-    titles = [float(y) for _, y in _TEXT.findall(_OF_FIGURE.split(text)[0]) if float(y) < min(tops)]
-    top = max(0.0, min(titles, default=min(tops)) - _LINE)
-    bottom = min(height, max(bottoms) + _BELOW)
+    # Of the panels, not of the figure, whose texts come after them: titles, and labels of axes.
+    heights = [float(y) for _, y in _TEXT.findall(_OF_FIGURE.split(text)[0])]
+    top = max(0.0, min((it for it in heights if it < min(tops)), default=min(tops)) - _LINE)
+    bottom = min(height, max(max(bottoms) + _BELOW, max(heights, default=0.0) + _DESCENT))
     panels = _panels(sorted(spans))
     if len(panels) < 2:
         return []

@@ -106,6 +106,15 @@ def test_panels_that_share_an_axis_have_it_on_a_phone():
     assert all(width < 330 for ((_, _, width, _),) in legend)
 
 
+def test_labels_of_two_lines_below_panels_are_whole_on_a_phone():
+    panels = load_script(DOCS / "panels.py")
+    text = (ROOT / "results/calls/through-tunnels.svg").read_text()
+    of_panels = text[: re.search(r"^  <g id=\"(?:text|legend)_|\Z", text, re.MULTILINE).start()]
+    lowest = max(float(y) for y in re.findall(r"translate\([\d.]+ ([\d.]+)\) scale", of_panels))
+    for _, top, _, height in panels.parts(text)[0]:
+        assert top + height > lowest + 3
+
+
 def test_cells_of_stacked_tables_have_their_heading():
     panels = load_script(DOCS / "panels.py")
     rows = "<tr><th>key</th><th>default</th></tr> <tr><td>rate</td><td>1</td></tr>"
