@@ -39,6 +39,7 @@ class BbrPolicer
 
     /// \param parameters which outlive it
     explicit BbrPolicer(const Parameters& parameters);
+    explicit BbrPolicer(Parameters&&) = delete;
 
     /// Forget the rate and wait for the next loss.
     void Reset(const SenderState& state);

@@ -98,7 +98,9 @@ struct WindowPacing
             return 0;
         }
         const double ratio = state.cwnd < state.ssthresh / 2 ? slowStartRatio : avoidanceRatio;
-        const auto window = std::max<uint64_t>(state.cwnd, state.sndNxt - state.sndUna);
+        // Signed: it takes fewer instructions to make a double of.
+        const auto out = static_cast<int64_t>(state.sndNxt - state.sndUna);
+        const auto window = std::max<int64_t>(state.cwnd, out);
         return ratio * static_cast<double>(window) * state.mss * 1e9 /
                static_cast<double>(state.srtt);
     }

@@ -28,7 +28,7 @@ class Timer final : public EventSource
     {
     }
 
-    /// Expire at `deadline` ns, or as soon as possible if that has passed.
+    /// Expire at `deadline` ns, or as soon as possible if that has passed. NEVER: Cancel().
     void Set(int64_t deadline)
     {
         m_deadline = deadline;

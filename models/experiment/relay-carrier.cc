@@ -32,6 +32,19 @@ RelayCarrier::MakeSide(const RelaySpec& spec, End end, CarrierSide::Logs& logs)
     return side;
 }
 
+void
+RelayCarrier::Dial(int64_t now)
+{
+    if (sessions.client)
+    {
+        sessions.client->Dial(now);
+    }
+    else
+    {
+        ConnectQuic(now);
+    }
+}
+
 std::vector<std::unique_ptr<Relay>>
 MakeRelays(const RelaySpec& spec,
            const std::vector<std::unique_ptr<RelaySide>>& sides,

@@ -33,10 +33,16 @@ class RelayCarrier
     /// end
     std::unique_ptr<RelaySide> MakeSide(const RelaySpec& spec, End end, CarrierSide::Logs& logs);
 
+    /// Connect, although no flow wants it yet. \pre flows share it
+    void Dial(int64_t now);
+
     PerEnd<CarrierContents*> contents{};          //!< what its bytes are told to; null: nothing
     PerEnd<std::unique_ptr<MuxSession>> sessions; //!< if flows share it
 
   private:
+    /// Connect that of QUIC. \pre it is one
+    virtual void ConnectQuic(int64_t now) = 0;
+
     MuxLogs m_muxLogs;
 };
 

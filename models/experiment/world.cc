@@ -163,19 +163,6 @@ World::Start()
 }
 
 void
-World::Carrier::Dial(int64_t now)
-{
-    if (sessions.client)
-    {
-        sessions.client->Dial(now);
-    }
-    else
-    {
-        leg->Quic().client->Connect(now);
-    }
-}
-
-void
 World::Dial(RelayParts& tunnel)
 {
     if (!(tunnel.spec.mux || tunnel.spec.quic) || !tunnel.spec.early)

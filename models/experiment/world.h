@@ -85,8 +85,10 @@ class World
             return leg->Stream(end);
         }
 
-        /// Connect, although no flow wants it yet. Flows share it.
-        void Dial(int64_t now);
+        void ConnectQuic(int64_t now) override
+        {
+            leg->Quic().client->Connect(now);
+        }
     };
 
     /// A hop of a relay tunnel.

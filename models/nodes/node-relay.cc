@@ -164,19 +164,6 @@ NodeRelay::MakeWays()
     return ways;
 }
 
-void
-NodeRelay::Carrier::Dial(int64_t now)
-{
-    if (sessions.client)
-    {
-        sessions.client->Dial(now);
-    }
-    else
-    {
-        std::get<LegEnds<QuicConnection>>(ends).client->Connect(now);
-    }
-}
-
 MakerForEnd<RandomStream>
 NodeRelay::DrawsOf(RandomComponent component) const
 {

@@ -68,8 +68,10 @@ class NodeRelay final : public NodeTunnelParts
 
         ByteStream& Stream(End end) override;
 
-        /// Connect, although no application wants it yet. Connections share it.
-        void Dial(int64_t now);
+        void ConnectQuic(int64_t now) override
+        {
+            std::get<LegEnds<QuicConnection>>(ends).client->Connect(now);
+        }
     };
 
     /// Where the client listens, and what connections go to.

@@ -50,44 +50,9 @@ struct PacketExtras
     PacketSink* sink;   //!< routing: the receiver behind the last link
 };
 
-/**
- * A packet on the path. Data are numbered in segments, not in bytes: the boundaries of a segment
- * never change after its first transmission, so both numbers say the same.
- *
- * Members of a union belong to packets of different kinds; the comments name the kinds. TSval and
- * TSecr are those of RFC 7323, in milliseconds, as in Linux.
- */
-struct Packet
+/// The kind of a packet, and its bits. Apart from the rest, so that they can be written at once.
+struct PacketBits
 {
-    int64_t time;     //!< time of arrival at the far end, ns; the delay line sets it
-    PacketSink* sink; //!< the receiver
-
-    union {
-        uint32_t segment;   //!< DATA, DATAGRAM, FEC: its number, modulo 2^32
-        uint32_t ackNumber; //!< ACK: next segment expected, modulo 2^32
-        uint32_t synWindow; //!< SYN, SYN-ACK: receive window, bytes
-    };
-
-    union {
-        uint32_t tsVal;      //!< SYN, SYN-ACK, DATA: TSval, ms; DATAGRAM: see SentAt()
-        uint32_t window;     //!< ACK: receive window, bytes
-        uint32_t shardGroup; //!< FEC: number of its group, modulo 2^32
-    };
-
-    union {
-        uint32_t tsEcr;         //!< ACK, SYN-ACK, DATA: TSecr, ms
-        uint32_t shardBytes;    //!< FEC: size of the shard, bytes
-        uint32_t datagramBytes; //!< DATAGRAM: its size, IP bytes, unless FEC joins them
-    };
-
-    union {
-        uint16_t length;          //!< DATA: payload bytes
-        uint16_t tsValLow;        //!< ACK: low half of TSval
-        uint16_t shardPlace;      //!< FEC: place among the group's data shards, or with PARITY set,
-                                  //!< among its parity
-        uint16_t datagramMessage; //!< DATAGRAM: kind of its message, a number of its protocol
-    };
-
     PacketKind kind : 3;
     uint8_t isEct : 1;       //!< DATA: ECT, may be marked instead of dropped (RFC 3168)
     uint8_t isL4s : 1;       //!< DATA: ECT(1), the sign of L4S (RFC 9331)
@@ -100,6 +65,47 @@ struct Packet
     uint8_t isPushed : 1;    //!< DATA: PSH, more data may not follow soon
     uint8_t hasAck : 1;      //!< DATA: it carries an ACK, which is in its extras
     uint8_t isInTransit : 1; //!< it goes to a router next
+};
+
+static_assert(sizeof(PacketBits) == 2);
+
+/**
+ * A packet on the path. Data are numbered in segments, not in bytes: the boundaries of a segment
+ * never change after its first transmission, so both numbers say the same.
+ *
+ * Members of a union belong to packets of different kinds; the comments name the kinds. TSval and
+ * TSecr are those of RFC 7323, in milliseconds, as in Linux.
+ */
+struct Packet : PacketBits
+{
+    union {
+        uint16_t length;          //!< DATA: payload bytes
+        uint16_t tsValLow;        //!< ACK: low half of TSval
+        uint16_t shardPlace;      //!< FEC: place among the group's data shards, or with PARITY set,
+                                  //!< among its parity
+        uint16_t datagramMessage; //!< DATAGRAM: kind of its message, a number of its protocol
+    };
+
+    union {
+        uint32_t segment;   //!< DATA, DATAGRAM, FEC: its number, modulo 2^32
+        uint32_t ackNumber; //!< ACK: next segment expected, modulo 2^32
+        uint32_t synWindow; //!< SYN, SYN-ACK: receive window, bytes
+    };
+
+    int64_t time;     //!< time of arrival at the far end, ns; the delay line sets it
+    PacketSink* sink; //!< the receiver
+
+    union {
+        uint32_t tsVal;      //!< SYN, SYN-ACK, DATA: TSval, ms; DATAGRAM: see SentAt()
+        uint32_t window;     //!< ACK: receive window, bytes
+        uint32_t shardGroup; //!< FEC: number of its group, modulo 2^32
+    };
+
+    union {
+        uint32_t tsEcr;         //!< ACK, SYN-ACK, DATA: TSecr, ms
+        uint32_t shardBytes;    //!< FEC: size of the shard, bytes
+        uint32_t datagramBytes; //!< DATAGRAM: its size, IP bytes, unless FEC joins them
+    };
 
     /// Whether its headers have ECN bits set.
     bool HasMarks() const

@@ -56,6 +56,7 @@ QuicCongestion::Init(int64_t now, const RoundTrip& rtt)
     Sync(rtt);
     m_algorithm->Init(m_state, now);
     m_isReady = true;
+    UpdateRate();
 }
 
 void
@@ -64,6 +65,7 @@ QuicCongestion::OnSent(int64_t now, QuicPacket& packet, bool isIdle)
     if (isIdle && m_isReady)
     {
         m_algorithm->OnTransmitStart(m_state, now, now - m_lastSent);
+        UpdateRate();
     }
     m_lastSent = now;
     Pace(now, packet);
@@ -79,12 +81,8 @@ QuicCongestion::OnSent(int64_t now, QuicPacket& packet, bool isIdle)
 void
 QuicCongestion::Pace(int64_t now, const QuicPacket& packet)
 {
-    const double rate = PacingRate();
-    if (rate > 0)
-    {
-        m_bucket.OnSent(now, packet.bytes, rate, m_state.mss);
-        m_state.nextSendTime = m_bucket.NextSend(now, rate, m_state.mss);
-    }
+    m_bucket.OnSent(now, packet.bytes);
+    m_state.nextSendTime = m_bucket.NextSend(now);
 }
 
 double
@@ -180,10 +178,10 @@ QuicCongestion::CountDelivered(uint64_t number)
 }
 
 void
-QuicCongestion::OnOutcome(int64_t now,
-                          const LossDetection::Outcome& outcome,
-                          const RoundTrip& rtt,
-                          uint64_t priorBytes)
+QuicCongestion::TakeOutcome(int64_t now,
+                            const LossDetection::Outcome& outcome,
+                            const RoundTrip& rtt,
+                            uint64_t priorBytes)
 {
     Sync(rtt);
     if (m_control)

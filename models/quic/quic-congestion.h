@@ -53,6 +53,7 @@ class QuicCongestion
         {
             m_control->OnPacketBytes(bytes);
         }
+        UpdateRate();
     }
 
     /// The newest packet, which asks for an ACK, is sent. \param isIdle nothing was in flight
@@ -75,7 +76,11 @@ class QuicCongestion
     void OnOutcome(int64_t now,
                    const LossDetection::Outcome& outcome,
                    const RoundTrip& rtt,
-                   uint64_t priorBytes);
+                   uint64_t priorBytes)
+    {
+        TakeOutcome(now, outcome, rtt, priorBytes);
+        UpdateRate();
+    }
 
     /// Nothing is left to send, although the window has room.
     void MarkAppLimited()
@@ -98,8 +103,7 @@ class QuicCongestion
     /// When pacing lets a full packet leave, ns.
     int64_t NextSend(int64_t now) const
     {
-        const double rate = PacingRate();
-        return rate > 0 ? m_bucket.NextSend(now, rate, m_state.mss) : now;
+        return m_bucket.NextSend(now);
     }
 
     /// Rate of packets, bytes/s; 0: they are not paced.
@@ -112,6 +116,17 @@ class QuicCongestion
 
   private:
     void Sync(const RoundTrip& rtt);
+    void TakeOutcome(int64_t now,
+                     const LossDetection::Outcome& outcome,
+                     const RoundTrip& rtt,
+                     uint64_t priorBytes);
+
+    /// The algorithm may have set another rate, or what it follows from has changed.
+    void UpdateRate()
+    {
+        m_bucket.SetRate(PacingRate(), m_state.mss);
+    }
+
     void Pace(int64_t now, const QuicPacket& packet);
     void OnLost(int64_t now, uint64_t number);
     void CountDelivered(uint64_t number);

@@ -39,7 +39,7 @@ QuicConnection::QuicConnection(const QuicSpec& spec,
       m_end(end),
       m_acks(spec.acks),
       m_handshake(spec, end),
-      m_sender(spec, end, channel, std::move(algorithm), *this, m_acks),
+      m_sender(spec, end, channel, std::move(algorithm), *this, m_handshake, m_acks),
       m_window(spec.connection),
       m_draws(draws),
       m_wakeTimer(this),
@@ -331,33 +331,23 @@ QuicConnection::Credit() const
     return m_limit - m_sent;
 }
 
-std::optional<uint32_t>
-QuicConnection::AddHandshakePacket()
-{
-    if (!m_handshake.HasPacket())
-    {
-        return {};
-    }
-    const uint64_t number = m_handshake.Take();
-    m_sender.History().AddFrame({number, 0, 0, QuicFrameKind::CRYPTO, false});
-    return m_handshake.SizeOf(number);
-}
-
 uint32_t
 QuicConnection::AddFrames(int64_t now, uint32_t room)
 {
-    if (!IsOpen())
+    const bool hasAny = m_tellsLimit || !m_telling.IsEmpty() || !m_lossy.IsEmpty();
+    if (!IsOpen() || (!hasAny && m_active.IsEmpty()))
     {
         return 0;
     }
     uint32_t left = room - AddLimits(now, room);
     uint32_t lengthBytes = 0; // of the last frame, which needs none: it ends with its packet
     auto add = [&](const QuicSendStream& stream, const QuicFrame& frame) {
+        const uint32_t frameBytes = stream.HeaderBytes(frame.offset) + frame.length;
         m_sender.History().AddFrame(frame);
         lengthBytes = VariableLength(frame.length);
-        left -= stream.HeaderBytes(frame.offset) + frame.length;
+        left -= frameBytes;
         left = left > lengthBytes ? left - lengthBytes : 0;
-        return stream.HeaderBytes(frame.offset) + frame.length + lengthBytes;
+        return frameBytes + lengthBytes;
     };
     uint32_t bytes = room - left;
     while (left >= LEAST_ROOM && !m_lossy.IsEmpty())

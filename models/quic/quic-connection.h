@@ -16,7 +16,6 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
-#include <optional>
 #include <vector>
 
 namespace tunnelcc
@@ -140,7 +139,6 @@ class QuicConnection final : public PacketSink, private QuicContents
     uint64_t Credit() const;
 
     // QuicContents
-    std::optional<uint32_t> AddHandshakePacket() override;
     uint32_t AddFrames(int64_t now, uint32_t room) override;
     uint32_t AddLimits(int64_t now, uint32_t room);
     void OnPacketSent(int64_t now) override;

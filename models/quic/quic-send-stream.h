@@ -24,6 +24,7 @@ class QuicSendStream
     /// \param number its place among the connection's streams  \param limit bytes that it may send
     QuicSendStream(uint32_t number, uint64_t limit)
         : m_number(number),
+          m_idBytes(VariableLength(4ULL * number)),
           m_limit(limit)
     {
     }
@@ -134,8 +135,7 @@ class QuicSendStream
     /// Bytes of a frame around its data, without the length field (RFC 9000, section 19.8).
     uint32_t HeaderBytes(uint64_t offset) const
     {
-        // The client opens streams 0, 4, 8, … in both directions (section 2.1).
-        return 1 + VariableLength(4ULL * m_number) + (offset > 0 ? VariableLength(offset) : 0);
+        return 1 + m_idBytes + (offset > 0 ? VariableLength(offset) : 0);
     }
 
   private:
@@ -151,6 +151,8 @@ class QuicSendStream
     }
 
     const uint32_t m_number;
+    /// Of its identifier: the client opens streams 0, 4, 8, … in both directions (section 2.1).
+    const uint32_t m_idBytes;
     uint64_t m_limit;
     uint64_t m_written{0};
     uint64_t m_boundary{0}; //!< no frame has bytes on both sides of it

@@ -23,11 +23,13 @@ QuicSender::QuicSender(const QuicSpec& spec,
                        const Channel& channel,
                        std::unique_ptr<CongestionControl> algorithm,
                        QuicContents& contents,
+                       QuicHandshake& handshake,
                        AckTracker& acks)
     : m_spec(spec),
       m_overhead(spec.packets.overhead[end]),
       m_channel(channel),
       m_contents(contents),
+      m_handshake(handshake),
       m_acks(acks),
       m_detection(spec.loss, spec.acks.delay, m_history),
       m_congestion(spec, end, std::move(algorithm), m_history),
@@ -85,12 +87,15 @@ QuicSender::SendOne(int64_t now)
 bool
 QuicSender::SendHandshakePacket(int64_t now)
 {
-    const std::optional<uint32_t> bytes = m_contents.AddHandshakePacket();
-    if (bytes)
+    if (!m_handshake.HasPacket())
     {
-        Transmit(now, *bytes, m_acks.HasNew()); // its size is known with the ACK in it
+        return false;
     }
-    return bytes.has_value();
+    const uint64_t number = m_handshake.Take();
+    m_history.AddFrame({number, 0, 0, QuicFrameKind::CRYPTO, false});
+    // Its size is known with the ACK in it.
+    Transmit(now, m_handshake.SizeOf(number), m_acks.HasNew());
+    return true;
 }
 
 void
@@ -308,22 +313,8 @@ QuicSender::Repeat(QuicPacket& packet)
 void
 QuicSender::SetTimers(int64_t now)
 {
-    if (m_detection.Deadline() == NEVER)
-    {
-        m_lossTimer.Cancel();
-    }
-    else
-    {
-        m_lossTimer.Set(m_detection.Deadline());
-    }
-    if (m_acks.Deadline() == NEVER)
-    {
-        m_ackTimer.Cancel();
-    }
-    else
-    {
-        m_ackTimer.Set(m_acks.Deadline());
-    }
+    m_lossTimer.Set(m_detection.Deadline());
+    m_ackTimer.Set(m_acks.Deadline());
     if (m_limits.Get() == SendLimit::PACING)
     {
         m_sendTimer.Set(m_congestion.NextSend(now));

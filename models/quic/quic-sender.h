@@ -11,11 +11,11 @@
 #include "path-mtu-search.h"
 #include "path/path.h"
 #include "quic-congestion.h"
+#include "quic-handshake.h"
 #include "transport/send-limits.h"
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 
 namespace tunnelcc
 {
@@ -36,10 +36,6 @@ class QuicContents
 {
   public:
     virtual ~QuicContents() = default;
-
-    /// Append the frame of the handshake's next packet to the history. \returns the packet's size,
-    /// bytes; none: there is no such packet now
-    virtual std::optional<uint32_t> AddHandshakePacket() = 0;
 
     /// Append frames that fit in `room` to the history. \returns their bytes
     virtual uint32_t AddFrames(int64_t now, uint32_t room) = 0;
@@ -66,6 +62,7 @@ class QuicSender
                const Channel& channel,
                std::unique_ptr<CongestionControl> algorithm,
                QuicContents& contents,
+               QuicHandshake& handshake,
                AckTracker& acks);
 
     /// Set the receiver of the packets.
@@ -148,6 +145,7 @@ class QuicSender
     const uint32_t m_overhead;
     Channel m_channel;
     QuicContents& m_contents;
+    QuicHandshake& m_handshake;
     AckTracker& m_acks;
     PacketSink* m_peer{nullptr};
     PacketHistory m_history;

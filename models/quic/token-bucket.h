@@ -23,35 +23,48 @@ class TokenBucket
     {
     }
 
-    /// When a full packet may leave, ns. \param rate bytes/s  \param packet size of a full packet,
-    /// bytes
-    int64_t NextSend(int64_t now, double rate, uint32_t packet) const
+    /// From now on, packets leave at this rate. \param rate bytes/s; 0: they are not paced
+    /// \param packet size of a full packet, bytes
+    void SetRate(double rate, uint32_t packet)
     {
-        if (Budget(now, rate, packet) >= packet)
+        m_rate = rate;
+        m_packet = packet;
+        const double inTime = rate * static_cast<double>(m_spec.burst) * 1e-9;
+        m_most = std::max(inTime, static_cast<double>(m_spec.packets) * packet);
+    }
+
+    /// When a full packet may leave, ns.
+    int64_t NextSend(int64_t now) const
+    {
+        if (m_rate == 0 || Budget(now) >= m_packet)
         {
             return now;
         }
-        const double wait = std::ceil((packet - m_budget) * 1e9 / rate);
+        const double wait = std::ceil((m_packet - m_budget) * 1e9 / m_rate);
         return m_lastSent + std::max(m_spec.least, static_cast<int64_t>(wait));
     }
 
-    /// A packet of `bytes` leaves. \param rate,packet as above
-    void OnSent(int64_t now, uint32_t bytes, double rate, uint32_t packet)
+    /// A packet of `bytes` leaves.
+    void OnSent(int64_t now, uint32_t bytes)
     {
-        m_budget = std::max(Budget(now, rate, packet) - bytes, 0.0);
-        m_lastSent = now;
+        if (m_rate > 0)
+        {
+            m_budget = std::max(Budget(now) - bytes, 0.0);
+            m_lastSent = now;
+        }
     }
 
   private:
-    double Budget(int64_t now, double rate, uint32_t packet) const
+    double Budget(int64_t now) const
     {
-        const double inTime = rate * static_cast<double>(m_spec.burst) * 1e-9;
-        const double most = std::max(inTime, static_cast<double>(m_spec.packets) * packet);
-        const double added = rate * static_cast<double>(now - m_lastSent) * 1e-9;
-        return m_lastSent < 0 ? most : std::min(m_budget + added, most);
+        const double added = m_rate * static_cast<double>(now - m_lastSent) * 1e-9;
+        return m_lastSent < 0 ? m_most : std::min(m_budget + added, m_most);
     }
 
     const QuicPacingSpec m_spec;
+    double m_rate{0};       //!< bytes/s; 0: packets are not paced
+    double m_packet{0};     //!< size of a full packet, bytes
+    double m_most{0};       //!< bytes in the bucket if it is full
     int64_t m_lastSent{-1}; //!< ns; −1: never
     double m_budget{0};     //!< bytes in the bucket at m_lastSent
 };

@@ -45,11 +45,9 @@ BulkReceiver::OnReadable(int64_t now)
     if (m_costPerByte > 0)
     {
         ReadNext(now);
+        return;
     }
-    else
-    {
-        OnRead(now, m_socket.ReadAll(now));
-    }
+    OnRead(now, m_socket.ReadAll(now));
 }
 
 void
@@ -81,10 +79,20 @@ void
 BulkReceiver::OnRead(int64_t now, uint64_t bytes)
 {
     m_total += bytes;
+    if (m_looks)
+    {
+        Look(now, bytes);
+    }
+}
+
+void
+BulkReceiver::Look(int64_t now, uint64_t bytes)
+{
     if (m_firstByteTime < 0 && bytes > 0)
     {
         m_firstByteTime = now;
     }
+    m_looks = m_firstByteTime < 0 || m_sender || m_ends;
     if (m_sender)
     {
         RecordMessages(now);
@@ -118,6 +126,7 @@ BulkReceiver::TimeMessages(int64_t now, const BulkSender& sender)
     if (sender.WritesMessages())
     {
         m_sender = &sender;
+        m_looks = true;
         m_timedSince = now;
         m_messageLatency.emplace();
     }

@@ -28,6 +28,7 @@ class BulkReceiver final : public StreamUser, private CpuUser
                  bool isClient,
                  CpuThread& thread,
                  double costPerByte);
+    BulkReceiver(ByteStream&, FlowSpec&&, bool, CpuThread&, double) = delete;
 
     /// Application bytes read.
     uint64_t Total() const
@@ -81,6 +82,8 @@ class BulkReceiver final : public StreamUser, private CpuUser
     void RecordMessages(int64_t now);
     void ReadNext(int64_t now);
     void OnRead(int64_t now, uint64_t bytes);
+    /// Not inline: nearly all reads are of a flow without end, and would pay for its registers.
+    [[gnu::noinline]] void Look(int64_t now, uint64_t bytes);
     bool HasAll() const;
     void OnComputed(int64_t now) override;
 
@@ -90,6 +93,7 @@ class BulkReceiver final : public StreamUser, private CpuUser
     CpuThread& m_thread;
     double m_costPerByte;
     const bool m_ends;          //!< the sender closes some time
+    bool m_looks{true};         //!< the first byte, messages or the end are to be noticed
     uint64_t m_total{0};        //!< application bytes read
     uint64_t m_preambleLeft{0}; //!< bytes of it still to write
     uint64_t m_reading{0};      //!< bytes of the read under way

@@ -36,6 +36,7 @@ class BulkSender final : public StreamUser, private CpuUser
                bool isClient,
                CpuThread& thread,
                double costPerByte);
+    BulkSender(ByteStream&, FlowSpec&&, bool, CpuThread&, double) = delete;
 
     void OnOpen(int64_t now) override;
     void OnReadable(int64_t now) override;

@@ -35,8 +35,7 @@ CongestionWindow::Sync()
     m_state.sndNxt = m_board.Nxt();
     m_state.lost = m_lost;
     m_state.nextSendTime = m_pacer.NextSend();
-    // Algorithms with cong_control read tp->is_cwnd_limited itself.
-    m_state.isCwndLimited = m_hasCongControl ? m_isLimited : IsLimited();
+    SyncLimit();
 }
 
 void
@@ -137,14 +136,11 @@ CongestionWindow::Complete(RateSample& sample, uint64_t number)
 
 // The window's use -----------------------------------------------------------------------------
 
-bool
-CongestionWindow::IsLimited() const
-{
-    return m_state.IsCwndLimited(m_isLimited);
-}
-
 void
-CongestionWindow::Validate(int64_t now, bool isLimited, int64_t rto, bool isWriterBlocked)
+CongestionWindow::Validate(int64_t now,
+                           bool isLimited,
+                           const RttEstimator& rtt,
+                           bool isWriterBlocked)
 {
     // Linux tcp_cwnd_validate(): remember the most that a round of data had outstanding.
     const uint32_t out = m_board.PacketsOut();
@@ -161,7 +157,7 @@ CongestionWindow::Validate(int64_t now, bool isLimited, int64_t rto, bool isWrit
         return;
     }
     m_used = std::max(m_used, out);
-    if (!m_hasCongControl && now - m_changeTime >= rto)
+    if (!m_hasCongControl && now - m_changeTime >= rtt.Rto())
     {
         Shrink(now, isWriterBlocked);
     }
@@ -191,7 +187,7 @@ CongestionWindow::RestartAfterIdle(int64_t now, int64_t idle, int64_t rto)
 {
     // RFC 2861 and Linux tcp_slow_start_after_idle_check(), tcp_cwnd_restart(): halve the window
     // for each RTO of silence, down to the initial window.
-    if (m_board.PacketsOut() > 0 || m_hasCongControl || idle <= rto)
+    if (m_hasCongControl || idle <= rto)
     {
         return false;
     }

@@ -6,6 +6,7 @@
 
 #include "congestion/congestion-control.h"
 #include "pacer.h"
+#include "rtt-estimator.h"
 #include "scoreboard.h"
 #include "spec/tcp-spec.h"
 
@@ -64,6 +65,13 @@ class CongestionWindow
     /// Bring the state up to date.
     void Sync();
 
+    /// The same, where nothing has changed since Sync() but what the algorithm set.
+    void SyncLimit()
+    {
+        // Algorithms with cong_control read tp->is_cwnd_limited itself.
+        m_state.isCwndLimited = m_hasCongControl ? m_isLimited : IsLimited();
+    }
+
     // Calls of the algorithm
 
     /// Give the algorithm the object that reduces the window at its request.
@@ -78,12 +86,11 @@ class CongestionWindow
     /// A segment is about to be sent. \param idle time since the last one, ns
     void OnTransmit(int64_t now, int64_t idle);
 
-    /// An ACK delivered something, and has changed nothing yet.
+    /// An ACK delivered something, and has changed nothing yet. \pre Sync()
     void OnDelivered(const AckEvent& event)
     {
         if (m_wantsDeliveries)
         {
-            Sync();
             m_algorithm->OnDelivered(m_state, event);
         }
     }
@@ -171,17 +178,21 @@ class CongestionWindow
      * tcp_cwnd_validate()).
      * \param now ns
      * \param isLimited the window was used up
-     * \param rto retransmission time-out, ns
+     * \param rtt knows the retransmission time-out
      * \param isWriterBlocked the send buffer is full, so the application did not hold data back
      */
-    void Validate(int64_t now, bool isLimited, int64_t rto, bool isWriterBlocked);
+    void Validate(int64_t now, bool isLimited, const RttEstimator& rtt, bool isWriterBlocked);
 
     /// The application writes after an idle time. \param idle,rto ns \returns whether the window
-    /// was reduced for that
+    /// was reduced for that \pre nothing is outstanding
     bool RestartAfterIdle(int64_t now, int64_t idle, int64_t rto);
 
   private:
-    bool IsLimited() const;
+    bool IsLimited() const
+    {
+        return m_state.IsCwndLimited(m_isLimited);
+    }
+
     void Shrink(int64_t now, bool isWriterBlocked);
     void KeepThreshold();
 

@@ -14,24 +14,22 @@ namespace tunnelcc
 namespace
 {
 
+/// The bits of a packet of this kind, all others 0.
+PacketBits
+BitsOf(PacketKind kind)
+{
+    PacketBits bits{};
+    bits.kind = kind;
+    return bits;
+}
+
 /// Write what every packet has but its time, one member after the other, as Channel::SendRun()
 /// needs it.
 [[gnu::always_inline]] inline void
-Begin(Packet& packet, PacketSink* sink, PacketKind kind)
+Begin(Packet& packet, PacketSink* sink, PacketBits bits)
 {
     packet.sink = sink;
-    packet.kind = kind;
-    packet.isEct = false;
-    packet.isL4s = false;
-    packet.isCe = false;
-    packet.isEce = false;
-    packet.isCwr = false;
-    packet.sackBlocks = 0;
-    packet.isDuplicate = false;
-    packet.isFin = false;
-    packet.isPushed = false;
-    packet.hasAck = false;
-    packet.isInTransit = false;
+    static_cast<PacketBits&>(packet) = bits;
 }
 
 } // namespace
@@ -377,7 +375,7 @@ TcpEndpoint::SendAck(int64_t now)
     ++m_wire.acks;
     PacketExtras extras;
     auto write = [&](Packet& packet, uint32_t = 0) {
-        Begin(packet, m_peer, PacketKind::ACK);
+        Begin(packet, m_peer, BitsOf(PacketKind::ACK));
         ack.WriteTo(packet, extras);
     };
     if (ack.sackBlocks == 0)
@@ -395,22 +393,22 @@ TcpEndpoint::SendSegments(int64_t now, uint64_t first, uint32_t count, const Seg
 {
     const bool isNew = !last.Has(Segment::EVER_RETRANSMITTED);
     const bool isEct = m_ecnEcho.IsMirroring() || (m_spec.ecn && isNew);
+    PacketBits bits = BitsOf(PacketKind::DATA);
+    bits.isEct = isEct;
+    bits.isL4s = m_isL4s;
+    bits.isFin = last.Has(Segment::FIN);
     auto write = [sink = m_peer,
+                  bits,
                   tsVal = TimestampClock(now),
                   length = last.length,
-                  isEct,
-                  isL4s = m_isL4s,
-                  isFin = last.Has(Segment::FIN),
                   tsEcr = m_peerClock](Packet& packet, uint64_t number, bool isPushed) {
-        Begin(packet, sink, PacketKind::DATA);
+        PacketBits own = bits;
+        own.isPushed = isPushed;
+        Begin(packet, sink, own);
         packet.segment = static_cast<uint32_t>(number);
         packet.tsVal = tsVal;
         packet.tsEcr = tsEcr;
         packet.length = length;
-        packet.isEct = isEct;
-        packet.isL4s = isL4s;
-        packet.isFin = isFin;
-        packet.isPushed = isPushed;
     };
     const bool isPushed = last.Has(Segment::PUSHED);
     const uint32_t bytes = SegmentIpBytes(last.length, m_spec);

@@ -115,7 +115,8 @@ class LossRecovery : private WindowReduction
 
     /// Find losses; enter, leave or undo a reduction. \param mayTestWithNew in LOSS: new data may
     /// be sent, with which F-RTO tests
-    void Update(int64_t now,
+    /// \returns whether there was anything to do: else, nothing has changed
+    bool Update(int64_t now,
                 const AckSummary& summary,
                 const Acknowledgement& ack,
                 bool mayTestWithNew)
@@ -124,9 +125,10 @@ class LossRecovery : private WindowReduction
         {
             m_reorderingDeadline = NEVER;
             m_hasLostRetransmission = false;
-            return;
+            return false;
         }
         UpdateState(now, summary, ack, mayTestWithNew);
+        return true;
     }
 
     /**

@@ -109,7 +109,7 @@ Sender::Write(int64_t now, uint64_t bytes, bool isResumed)
     {
         m_buffer.Shrink(std::max(m_buffer.Queued() / 2, TcpMemory::GUARANTEED));
     }
-    if (m_isEstablished &&
+    if (m_isEstablished && m_board.PacketsOut() == 0 &&
         m_window.RestartAfterIdle(now, now - m_transmitter.LastSendTime(), m_rtt.Rto()))
     {
         m_transmitter.RestartIdle(now);
@@ -209,7 +209,7 @@ Sender::Send(int64_t now, bool isOne)
     {
         if (m_window.IsFull())
         {
-            m_window.Validate(now, true, m_rtt.Rto(), isWriterBlocked);
+            m_window.Validate(now, true, m_rtt, isWriterBlocked);
         }
         return false;
     }
@@ -225,7 +225,7 @@ Sender::Send(int64_t now, bool isOne)
     bool isLimited = burst.isLimited || m_window.IsFull();
     if (burst.segments > 0 || isLimited)
     {
-        m_window.Validate(now, isLimited, m_rtt.Rto(), isWriterBlocked);
+        m_window.Validate(now, isLimited, m_rtt, isWriterBlocked);
     }
     if (burst.segments == 0)
     {
@@ -383,18 +383,19 @@ Sender::OnAck(int64_t now, const Acknowledgement& ack)
     event.hasEcnEcho = ack.isEce;
     event.timestamp = ack.tsVal;
     event.echo = ack.tsEcr;
+    m_window.Sync();
     m_window.OnDelivered(event);
     m_recovery.EndProbe(now, isOfProbe);
     const bool wasOtherTimer = m_retransmission.HasReordering() || m_retransmission.HasProbe();
     const bool mayTestWithNew = State().caState == CaState::LOSS && m_transmitter.CanSendNew();
-    m_recovery.Update(now, summary, ack, mayTestWithNew);
+    const bool hasChanged = m_recovery.Update(now, summary, ack, mayTestWithNew);
     m_retransmission.SetReordering(now, m_recovery.ReorderingDeadline());
     if (sampled)
     {
         m_window.Complete(event.rate, *sampled);
     }
     event.newlyLost = static_cast<uint32_t>(m_window.Lost() - lostBefore);
-    m_window.Sync();
+    hasChanged ? m_window.Sync() : m_window.SyncLimit();
     const bool mayGrow = m_recovery.ReduceWindow(summary, event.newlyLost);
     m_window.OnAck(event, mayGrow);
 
@@ -586,19 +587,26 @@ Sender::FindLimit(int64_t now) const
     return isSmall ? idle : SendLimit::CONGESTION_WINDOW;
 }
 
-void
+// Inline, because it is so for each write and each ACK.
+[[gnu::always_inline]] inline void
 Sender::UpdateTimer(int64_t now)
 {
     NoteLimit(now);
-    if (m_board.PacketsOut() > 0)
+    if (m_board.PacketsOut() == 0)
     {
-        const int64_t deadline = m_retransmission.Deadline();
-        if (deadline != m_timer.Deadline())
-        {
-            m_timer.Set(deadline);
-        }
+        UpdateIdleTimer(now);
         return;
     }
+    const int64_t deadline = m_retransmission.Deadline();
+    if (deadline != m_timer.Deadline())
+    {
+        m_timer.Set(deadline);
+    }
+}
+
+void
+Sender::UpdateIdleTimer(int64_t now)
+{
     bool isWindowClosed = m_buffer.Unsent() > 0 && m_isEstablished && !m_transmitter.CanSendNew();
     if (!isWindowClosed)
     {

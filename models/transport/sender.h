@@ -246,6 +246,8 @@ class Sender
     void RestartTimeoutOfHead(int64_t now);
     void ScheduleProbe(int64_t now);
     void UpdateTimer(int64_t now);
+    /// The same while nothing is in flight.
+    void UpdateIdleTimer(int64_t now);
     /// Why the sender is waiting now, with new data or lost data.
     SendLimit FindLimit(int64_t now) const;
 

@@ -40,6 +40,12 @@ class LayerStack
     /// \param specs innermost first
     explicit LayerStack(const std::vector<LayerSpec>& specs);
 
+    /// Whether a write leaves it as it came.
+    bool IsEmpty() const
+    {
+        return m_layers.empty();
+    }
+
     /// Sizes of the writes to the carrier for a message of `bytes`; valid until the next call.
     const std::vector<uint32_t>& Wrap(uint32_t bytes);
 

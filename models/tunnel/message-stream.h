@@ -139,6 +139,13 @@ class MessageStream final : private StreamUser
         message.writes = 0;
         for (uint32_t part : parts)
         {
+            if (m_layers.IsEmpty())
+            {
+                m_writes.Append(part);
+                ++message.writes;
+                message.wire += part;
+                continue;
+            }
             const std::vector<uint32_t>& writes = m_layers.Wrap(part);
             m_writes.Append(writes);
             message.writes += static_cast<uint32_t>(writes.size());
@@ -185,7 +192,13 @@ class MessageStream final : private StreamUser
         return bytes == missing ? &message : nullptr;
     }
 
-    /// Have done with the message that Read() returned.
+    /// The message that Read() returned.
+    const Message<Content>& Front() const
+    {
+        return m_received.Front();
+    }
+
+    /// Have done with it.
     void Pop()
     {
         m_received.Pop();

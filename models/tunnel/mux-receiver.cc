@@ -57,7 +57,7 @@ MuxReceiver::ContinueReading(int64_t now)
 void
 MuxReceiver::OnComputed(int64_t now)
 {
-    const MuxFrame frame = m_carrier.Read(now)->content;
+    const MuxFrame frame = m_carrier.Front().content;
     m_carrier.Pop();
     m_isComputing = false;
     if (frame.kind == MuxFrameKind::DATA)

@@ -115,7 +115,7 @@ void
 StreamTunnelEnd::OnComputed(int64_t now)
 {
     m_isDecapsulating = false;
-    Deliver(now, m_carrier.Read(now)->content);
+    Deliver(now, m_carrier.Front().content);
     ReadPackets(now);
 }
 

@@ -4,9 +4,9 @@
 #ifndef TUNNELCC_WRITE_QUEUE_H
 #define TUNNELCC_WRITE_QUEUE_H
 
+#include "event/fifo.h"
 #include "transport/byte-stream.h"
 
-#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -18,12 +18,18 @@ namespace tunnelcc
 class WriteQueue
 {
   public:
+    /// Append a write. \param size in bytes
+    void Append(uint32_t size)
+    {
+        m_left.Push(size);
+    }
+
     /// Append writes. \param sizes in bytes
     void Append(const std::vector<uint32_t>& sizes)
     {
-        for (uint32_t size : sizes) // few: cheaper than to insert a range
+        for (uint32_t size : sizes)
         {
-            m_left.push_back(size);
+            Append(size);
         }
     }
 
@@ -31,23 +37,20 @@ class WriteQueue
     ///          StreamUser::OnWritable() follows
     bool Flush(int64_t now, ByteStream& stream)
     {
-        for (; m_next < m_left.size(); ++m_next)
+        for (; !m_left.IsEmpty(); m_left.Pop())
         {
-            uint32_t& left = m_left[m_next];
+            uint32_t& left = m_left.Front();
             left -= static_cast<uint32_t>(stream.Write(now, left));
             if (left > 0)
             {
                 return false;
             }
         }
-        m_left.clear();
-        m_next = 0;
         return true;
     }
 
   private:
-    std::vector<uint32_t> m_left; //!< bytes of each write that the stream has not taken
-    size_t m_next{0};             //!< the first that is not over
+    Fifo<uint32_t> m_left; //!< bytes of each write that the stream has not taken
 };
 
 } // namespace tunnelcc

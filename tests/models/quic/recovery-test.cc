@@ -328,19 +328,21 @@ class TokenBucketTest : public ns3::TestCase
     void DoRun() override
     {
         TokenBucket bucket(MakeQuic().pacing);
-        const double rate = 1e6; // 2 ms of it are 2000 bytes, less than ten packets
+        bucket.SetRate(1e6, 1280); // 2 ms of it are 2000 bytes, less than ten packets
         for (int i = 0; i < 10; ++i)
         {
-            NS_TEST_EXPECT_MSG_EQ(bucket.NextSend(SECOND, rate, 1280), SECOND, "at once");
-            bucket.OnSent(SECOND, 1280, rate, 1280);
+            NS_TEST_EXPECT_MSG_EQ(bucket.NextSend(SECOND), SECOND, "at once");
+            bucket.OnSent(SECOND, 1280);
         }
-        NS_TEST_EXPECT_MSG_EQ(bucket.NextSend(SECOND, rate, 1280), SECOND + 1280 * US, "1 MB/s");
-        NS_TEST_EXPECT_MSG_EQ(bucket.NextSend(SECOND, 10e6, 1280), SECOND + MS, "1 ms at least");
+        NS_TEST_EXPECT_MSG_EQ(bucket.NextSend(SECOND), SECOND + 1280 * US, "1 MB/s");
+        bucket.SetRate(10e6, 1280);
+        NS_TEST_EXPECT_MSG_EQ(bucket.NextSend(SECOND), SECOND + MS, "1 ms at least");
         // At 100 MB/s, 2 ms are 200,000 bytes: after a long time all of them may leave at once.
+        bucket.SetRate(100e6, 1280);
         int packets = 0;
-        while (bucket.NextSend(2 * SECOND, 100e6, 1280) == 2 * SECOND)
+        while (bucket.NextSend(2 * SECOND) == 2 * SECOND)
         {
-            bucket.OnSent(2 * SECOND, 1280, 100e6, 1280);
+            bucket.OnSent(2 * SECOND, 1280);
             ++packets;
         }
         NS_TEST_EXPECT_MSG_EQ(packets, 200'000 / 1280, "whole packets");

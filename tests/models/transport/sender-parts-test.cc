@@ -126,16 +126,17 @@ class PartlyUsedWindowTest : public ns3::TestCase
         {
             unused.board.Append({.length = MSS});
         }
-        unused.window.Validate(time / 2, false, 200 * MS, isWriterBlocked);
-        unused.window.Validate(time, false, 200 * MS, isWriterBlocked);
+        const RttEstimator rtt(200 * MS); // without a sample, its time-out is a second
+        unused.window.Validate(time / 2, false, rtt, isWriterBlocked);
+        unused.window.Validate(time, false, rtt, isWriterBlocked);
         return unused.window.State().cwnd;
     }
 
     void DoRun() override
     {
-        NS_TEST_EXPECT_MSG_EQ(CwndAfter(199 * MS, false), 100, "not yet");
-        NS_TEST_EXPECT_MSG_EQ(CwndAfter(200 * MS, false), 60, "unused");
-        NS_TEST_EXPECT_MSG_EQ(CwndAfter(200 * MS, true), 100, "the send buffer limits");
+        NS_TEST_EXPECT_MSG_EQ(CwndAfter(999 * MS, false), 100, "not yet");
+        NS_TEST_EXPECT_MSG_EQ(CwndAfter(SECOND, false), 60, "unused");
+        NS_TEST_EXPECT_MSG_EQ(CwndAfter(SECOND, true), 100, "the send buffer limits");
     }
 };
 
