@@ -27,7 +27,9 @@ def test_bbr_under_loss_is_as_on_linux(panels):
     measured = curve(panels[0], "real Linux")
     for label in ("BBR", "CUBIC through"):
         for loss, goodput in curve(panels[0], label):
-            points = [y for x, y in measured if x == pytest.approx(loss) and y > 20]
+            # Measured points stand at the loss that was counted, which is not quite what was set.
+            points = [y for x, y in measured if x == pytest.approx(loss, rel=0.02) and y > 20]
+            assert len(points) == 3
             assert goodput == pytest.approx(sum(points) / len(points), rel=0.02)
 
 
