@@ -37,8 +37,6 @@ _MOST_WAITING = 100_000
 # A host answers a SYN or SYN-ACK sooner than this: part of the RTT; s.
 _ANSWERS, _ANSWERS_IN = 0.1, 2e-3
 _HALF = 2**31
-# Bytes of options that nearly all segments have.
-_OF_TIMESTAMPS = 12
 
 
 def is_capture(data: bytes) -> bool:
@@ -216,7 +214,7 @@ def _packet(
         way = ways[back]
         way.scale = scales.get(there, way.scale)
         way.answered(time, tcp.ack, tcp.win)
-        if len(tcp.opts) > _OF_TIMESTAMPS:
+        if dpkt.tcp.TCP_OPT_SACK in tcp.opts:  # most have none, and need not be taken apart
             blocks = dict(dpkt.tcp.parse_opts(tcp.opts)).get(dpkt.tcp.TCP_OPT_SACK, b"")
             if len(blocks) >= 8:  # the first one is of the segment that has just arrived
                 way.sacked(time, *struct.unpack("!II", blocks[:8]))

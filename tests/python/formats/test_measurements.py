@@ -130,12 +130,13 @@ def test_a_capture_at_the_sender_tells_rtt_window_and_retransmissions(tmp_path, 
         of(tmp_path, bytes(damaged))
 
 
-def test_a_capture_tells_what_the_sender_knows(tmp_path):
+@pytest.mark.parametrize(("timestamps", "buffer"), [(True, "1.5bdp"), (False, "1bdp")])
+def test_a_capture_tells_what_the_sender_knows(tmp_path, timestamps, buffer):
     """Also of the handshake, and from SACKs while the queue is full: then no ACK is new."""
     file = tmp_path / "it.pcapng"
     result = tc.run(
-        {"path": {"rate": "20Mbps", "rtt": "50ms", "buffer": "1.5bdp"}, "duration": "6s",
-         "start_jitter": 0, "probe_interval": "10ms"},
+        {"path": {"rate": "20Mbps", "rtt": "50ms", "buffer": buffer}, "duration": "6s",
+         "start_jitter": 0, "probe_interval": "10ms", "tcp": {"timestamps": timestamps}},
         capture=tc.Capture(file, at=["client"], snap=100), progress=False,
     )  # fmt: skip
     (flow,) = of(tmp_path, file.read_bytes(), "file.pcapng").streams
