@@ -8,8 +8,9 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-# Their mean over all flows of a full link is the same, whatever each flow gets.
-_RELATIVE = ("flow_share", "flow_max_min_share")
+# Their mean over all flows of a full link is the same, whatever each flow gets: that of tunnels, if
+# as many flows are in each.
+_RELATIVE = ("flow_share", "flow_tunnel_share", "flow_max_min_share")
 
 
 def told(groups: NDArray[np.float64], axes: Iterable[str]) -> list[int]:

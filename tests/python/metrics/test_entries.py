@@ -25,14 +25,15 @@ SHARES = np.array([[0.4, 0.3, 0.3, NAN], [0.1, 0.2, 0.3, 0.4]])
 )
 def test_the_entry_that_an_axis_changes_is_told_or_else_the_first(groups, axes, told):
     assert entries.told(np.array(groups, dtype=float), axes) == told
-    assert entries.told_of("flow_share", np.array(groups, dtype=float), axes) == next(
-        iter(told), None
-    )
+    for metric in ("flow_share", "flow_tunnel_share", "flow_max_min_share"):
+        found = entries.told_of(metric, np.array(groups, dtype=float), axes)
+        assert found == next(iter(told), None), metric
     assert entries.told_of("flow_rtt", np.array(groups, dtype=float), axes) is None
 
 
 def test_shares_of_an_entry_are_added_and_other_values_are_averaged():
     assert entries.of_runs("flow_share", SHARES, GROUPS, 1) == pytest.approx([0.6, 0.9])
     assert entries.of_runs("flow_max_min_share", SHARES, GROUPS, 1) == pytest.approx([0.3, 0.3])
+    assert entries.of_runs("flow_tunnel_share", SHARES, GROUPS, 1) == pytest.approx([0.3, 0.3])
     assert entries.of_runs("flow_rtt", SHARES, GROUPS, None) == pytest.approx([1 / 3, 0.25])
     assert np.isnan(entries.of_runs("flow_share", SHARES, GROUPS, 2)).all()
