@@ -280,7 +280,7 @@ def _packet_tunnel_lines(totals: dict[str, Any]) -> list[tuple[str, str]]:
         )
         for tunnel in tunnels
         if (way := tunnel.get("forward")) is not None
-        for relayed in [way["tunnel_relay_drops"]]
+        for relayed in [way.get("tunnel_relay_drops")]  # older runs do not have it
     ]
 
 

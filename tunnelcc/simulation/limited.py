@@ -70,8 +70,8 @@ class Limited:
     """What limited a flow.
 
     ``limit``: a name of ``metrics.limits.LIMITS``, or ``link``, ``queue``, ``policer``,
-    ``device_queue``, ``socket_queue``, ``random_loss``; "": the flow was never
-    active. ``what``: the thing, in words. ``value``: its value with a unit; "": it has none.
+    ``device_queue``, ``socket_queue``, ``random_loss``; "": the flow was never active after the
+    warm-up. ``what``: the thing, in words. ``value``: its value with a unit; "": it has none.
     ``key``: the key that changes it; "": there is none. ``share``: part of the flow's time for
     which the limit held. ``leg``: the connection.
     """
@@ -141,6 +141,8 @@ class _Flow:
 
     def limited(self) -> Limited:
         """Return what limited the flow."""
+        if self.run["flow_completed_at"][self.index] <= self.run.experiment.warmup:
+            return NOTHING  # a carrier goes on with other flows
         found = self._follow()
         if found.limit in ("", "application"):
             return found

@@ -340,6 +340,15 @@ def test_what_limits_is_what_matters(case):
     assert gain > 1.3
 
 
+@pytest.mark.parametrize("tunnel", ["openvpn-tcp", "gost-quic"])
+def test_a_flow_that_was_over_before_the_warmup_has_no_limit(tunnel):
+    """The carrier goes on: another flow begins later."""
+    flows = [{"bytes": "1kB"}, {"cc": "cubic", "start": "1s"}]
+    keys = {"tunnel": tunnel, "path": {"rate": "20Mbps", "rtt": "30ms"}, "flows": flows}
+    found = tc.run({**keys, "warmup": "1s", "duration": "2s"}, progress=False).limited
+    assert [it.limit for it in found] == ["", "link"]
+
+
 def test_losses_of_a_link_that_is_nearly_full_are_not_the_limit():
     path = {"rate": "20Mbps", "rtt": "100ms", "buffer": "0.4bdp"}
     keys = {"path": path, "flows": {"cc": "newreno"}, "warmup": "10s", "duration": "40s"}
