@@ -10,7 +10,7 @@ from tunnelcc.catalog.cited import Cited
 from tunnelcc.catalog.layers import Fec, PacketLayers, Place, Surroundings, wrap
 from tunnelcc.catalog.packets import PacketEntry, QueuePackets
 from tunnelcc.catalog.values import IPV4, NO_FEC, IpVersions
-from tunnelcc.errors import ConfigError, Problem
+from tunnelcc.errors import MISSING, ConfigError, Problem
 from tunnelcc.schema import SWITCH, choice, size
 
 
@@ -25,8 +25,10 @@ class Socket(Cited):
 
     @model_validator(mode="after")
     def _one(self) -> "Socket":
-        if (self.queue is None) == (self.asks is None):
-            raise ConfigError(Problem("queue", self.queue, "a value, or asks"))
+        if self.queue is None and self.asks is None:
+            raise ConfigError(Problem("queue", MISSING, "a number of packets, or asks"))
+        if self.queue is not None and self.asks is not None:
+            raise ConfigError(Problem("asks", self.asks, "no value, because queue is given"))
         if self.asks is not None and self.packet is None:
             raise ConfigError(Problem("asks", self.asks, "no value without packet"))
         return self

@@ -141,6 +141,18 @@ def test_broken_entries_are_refused(tmp_path, before, after, key, refusal):
     assert file in told
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [
+        ('asks = "1MiB"\n', "", "socket.queue: expected a number of packets, or asks"),
+        ('asks = "1MiB"', 'asks = "1MiB"\nqueue = 10', "socket.asks = 1048576: expected no value"),
+        ('asks = "1MiB"\npacket = 2304', 'asks = "1MiB"', "without packet"),
+    ],
+)
+def test_a_socket_has_a_queue_or_asks_for_a_buffer(tmp_path, before, after, told, refusal):
+    assert told in refusal({"tunnel": edited_entry(tmp_path, "udpspeeder", before, after)})
+
+
 @pytest.mark.parametrize(("name", "protocol"), [("gost-quic", "quic"), ("finalspeed", "rudp")])
 def test_carriers_with_streams_or_connections_of_their_own_take_no_mux(
     tmp_path, name, protocol, refusal
