@@ -15,6 +15,10 @@ namespace
 /// Least rate, bytes/s (pcc_rate_minimum, PCC_RATE_MIN).
 constexpr int64_t MIN_RATE = 1024;
 
+/// Most, bytes/s: twice the fastest link. Where nothing limits a sender, such as on a loopback, its rate
+/// grows for ever, and numbers of 64 bits would overflow. (The modules have no such limit.)
+constexpr int64_t MAX_RATE = 100'000'000'000;
+
 /// Least window, segments.
 constexpr int64_t MIN_PCC_WINDOW = 4;
 
@@ -93,7 +97,7 @@ PccSender::SetUp(int64_t rate)
         SetUpExperiment();
         return;
     }
-    m_intervals[0].rate = rate;
+    m_intervals[0].rate = std::min(rate, MAX_RATE);
     Rewind();
 }
 
@@ -140,6 +144,7 @@ PccSender::Decide(const SenderState& state)
     {
         Move(state, lastUtility);
     }
+    m_rate = std::min(m_rate, MAX_RATE);
     SetUp(m_rate);
     return true;
 }

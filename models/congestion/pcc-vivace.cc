@@ -23,6 +23,9 @@ constexpr int64_t FEW_SEGMENTS = 2;
 /// Least rate while moving, segments per round trip (PCC_RATE_MIN_PACKETS_PER_RTT).
 constexpr int64_t MIN_SEGMENTS_PER_RTT = 2;
 
+/// Steps are bounded by the rate. Before, they are no larger than this, so that 64 bits have room.
+constexpr double MAX_STEP = 1e15;
+
 /// The least step is above the least difference of two rates by this, percent.
 constexpr int64_t LEAST_STEP = 110;
 
@@ -239,9 +242,10 @@ PccVivace::GetStep(int64_t lastUtility)
 {
     const double thousandths =
         static_cast<double>(GetGradient(lastUtility)) * m_parameters.gradientStep;
-    auto step = static_cast<int64_t>(thousandths);
+    auto step = static_cast<int64_t>(std::clamp(thousandths, -MAX_STEP, MAX_STEP));
     UpdateAmplifier(step);
-    step = BoundStep(step * m_amplifier / SCALE);
+    const double amplified = static_cast<double>(step) * static_cast<double>(m_amplifier) / SCALE;
+    step = BoundStep(static_cast<int64_t>(std::clamp(amplified, -MAX_STEP, MAX_STEP)));
     const int64_t least = m_rate * m_minDifference / SCALE * LEAST_STEP / 100;
     return step >= 0 ? std::max(step, least) : std::min(step, -least);
 }

@@ -190,3 +190,17 @@ def test_a_full_queue_has_a_favourite_where_the_rtt_is_a_multiple_of_its_time():
         return statistics.mean(shares)
 
     assert sent_again("30.2ms") > 1.2 * sent_again("30ms")
+
+
+@pytest.mark.parametrize("cc", ["pcc", "vivace"])
+def test_pcc_grows_to_twice_the_fastest_link_where_nothing_limits_it(cc):
+    path = {"rate": "20Mbps", "rtt": "5ms", "loss": "1%"}
+    experiment = tc.Experiment(
+        path=path,
+        flows=[tc.Flow(cc=cc)],
+        tunnel={"name": "sdwan-tcp-opt", "cc": "bbr"},
+        duration="20s",
+    )
+    app = next(it for it in tc.run(experiment, progress=False).connections if it.name == "app")
+    assert 400e9 < app.pacing_rate.max() <= 1.05 * 800e9
+    assert app.pacing_rate.min() > 0
