@@ -148,6 +148,21 @@ class ResolvedNetwork:
             name = name or self.narrowest(first.loads).link
         return Step(name, Step(name, True) in first.loads)
 
+    @cached_property
+    def bottlenecks(self) -> list[Step]:
+        """The bottleneck, and where the other routes of a tunnel with several are narrowest.
+
+        These are the routes that data can take instead of the one with the bottleneck.
+        """
+        found = [self.bottleneck]
+        for placed in self.tunnels:
+            routes = placed.connection.uplinks
+            for ways in ([it.to_server for it in routes], [it.to_client for it in routes]):
+                if any(self.bottleneck in way for way in ways):
+                    apart = [way for way in ways if self.bottleneck not in way]
+                    found += [self.narrowest(dict.fromkeys(way, 1.0)) for way in apart]
+        return [*dict.fromkeys(found)]
+
     def narrowest(self, loads: Mapping[Step, float]) -> Step:
         """Return where most of the link's rate would be used, of links with a share of a flow."""
         used = [step for step, share in loads.items() if share > 0]

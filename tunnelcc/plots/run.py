@@ -202,15 +202,9 @@ def _crossing(result: Result) -> dict[int, float]:
     return {index: of_flow[step] for index, of_flow in loads.items() if step in of_flow}
 
 
-def _bottleneck(result: Result, is_other: bool = False) -> Step:
-    """Return the bottleneck in the direction that is measured, or the other."""
-    name, is_reverse = result.network.bottleneck
-    return Step(name, is_reverse is not is_other)
-
-
 def _rates(result: Result) -> tuple[Any, Any]:
     """Return when the bottleneck's rate changes (s), with begin and end, and the rates (bit/s)."""
-    step = _bottleneck(result)
+    step = result.network.bottleneck
     direction = result.network.direction(step)
     changes = fair.rate_changes(result, step)
     moments = np.unique([0.0, *changes, result.experiment.duration])
@@ -235,19 +229,28 @@ def _queue_delay(direction: LinkDirection, time: Any, queue: Any) -> Any:
 
 
 def _plot_queue_delay(axes: Axes, result: Result) -> None:
-    is_both_ways = len({placed.direction for placed in result.network.flows}) > 1
-    time, drops = result["time"], []
-    for is_other, link in enumerate(result.bottleneck[: 1 + is_both_ways]):
-        direction = result.network.direction(_bottleneck(result, bool(is_other)))
-        delay = 1e3 * _queue_delay(direction, time, 8 * link.queue_bytes)
-        to_server = result.network.bottleneck[1] is bool(is_other)
-        colour, line = ("#AAAAAA", "--") if is_other else ("#555555", "-")
-        label = f"to the {'server' if to_server else 'client'}"
-        axes.plot(time, delay, label=label, color=colour, linestyle=line)
-        drops.append(str(link.queue_drops))
+    network, time, drops = result.network, result["time"], []
+    is_both_ways = len({placed.direction for placed in network.flows}) > 1
+    is_up = network.first.direction == "up" or network.bottleneck not in network.first.loads
+    steps, ends = network.bottlenecks, ("server", "client") if is_up else ("client", "server")
+    for is_other, end in enumerate(ends[: 1 + is_both_ways]):
+        for place, (name, is_reverse) in enumerate(steps):
+            step = Step(name, is_reverse is not bool(is_other))
+            link = result.way(step)
+            delay = 1e3 * _queue_delay(network.direction(step), time, 8 * link.queue_bytes)
+            words = [name] * (len(steps) > 1) + [f"to the {end}"] * is_both_ways
+            look = {
+                "color": category_style(place)["color"] if place else "#555555",
+                "linestyle": category_style(place + is_other * len(steps))["linestyle"],
+                "alpha": 0.5 if is_other else 1.0,
+            }
+            axes.plot(time, delay, label=" ".join(words), **look)
+            drops.append(str(link.queue_drops))
     axes.set_ylabel("queueing delay (ms)")
-    axes.set_title(f"Queueing delay at the bottleneck ({' and '.join(drops)} packets dropped)")
-    if is_both_ways:
+    of_each = " of each route" if len(steps) > 1 else ""
+    dropped = f"{' and '.join(drops)} packets dropped"
+    axes.set_title(f"Queueing delay at the bottleneck{of_each} ({dropped})")
+    if len(drops) > 1:
         axes.legend(loc="upper right", ncols=2)
 
 

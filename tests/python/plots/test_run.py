@@ -30,6 +30,10 @@ def labels(axes):
     return axes.get_legend_handles_labels()[1]
 
 
+def queues(figure):
+    return next(axes for axes in figure.axes if axes.get_ylabel().startswith("queueing"))
+
+
 def goodputs(figure):
     return next(axes for axes in figure.axes if axes.get_ylabel().startswith("goodput"))
 
@@ -210,3 +214,29 @@ def test_messages_have_their_latency_and_units_are_written_in_one_way():
     assert mean == pytest.approx(result.dataset.flow_message_latency_mean[1].item(), rel=0.1)
     assert np.isnan(result["flow_message_latency_series"][0]).all()
     assert "20 Mbit/s × 40 ms" in figure.get_suptitle()
+
+
+def test_the_queue_of_each_route_is_drawn():
+    """Behind the first uplink there is nothing after its cut: what has a queue is the second."""
+    ends = {"uplink-1": ("a", "isp-1"), "core-1": ("isp-1", "b")}
+    ends |= {"uplink-2": ("a", "isp-2"), "core-2": ("isp-2", "b")}
+    links = {name: {"between": pair, "rtt": "10ms"} for name, pair in ends.items()}
+    links["uplink-1"] |= {"rate": "3Mbps", "loss_steps": [["1s", "100%"]]}
+    links["uplink-2"] |= {"rate": "2Mbps"}
+    uplinks = {"routes": [["a", "isp-2", "b"]], "use": "fail-over", "probe_interval": "200ms"}
+    tunnel = {"name": "ethudp", "between": ["a", "b"], "mtu": 1458, "uplinks": uplinks}
+    table = {"network": {"links": links}, "tunnel": tunnel, "duration": "5s"}
+    up, down = {"from": "a", "to": "b"}, {"from": "b", "to": "a", "direction": "down"}
+    for flow in (up, down):  # the data of both go from a to b
+        queue = queues(tc.plot_run(tc.run({**table, "flows": [flow]}, progress=False)))
+        assert labels(queue) == ["uplink-1", "uplink-2"]
+        (time, first), (_, second) = (line.get_data() for line in queue.lines)
+        before, after = time < 1, time > 2.5
+        assert first[before].max() > 1
+        assert first[after].max() == 0
+        assert second[before].max() < 1
+        assert second[after].max() > 1
+    both = tc.run({**table, "flows": [down, {**down, "direction": "up"}]}, progress=False)
+    queue = queues(tc.plot_run(both))
+    assert len({*labels(queue)}) == 4
+    assert labels(queue)[0] == "uplink-1 to the client"
