@@ -99,14 +99,26 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
     A dotted name is as similar as its last part: ``path.rtt`` to ``rtt``.
     """
-    from difflib import get_close_matches  # at first use: it takes a while
-
     choices: dict[str, str] = {}
     for choice in sorted(known, key=lambda choice: choice.count(".")):
         choices.setdefault(choice.lower(), choice)
     for choice in list(choices.values()):
         choices.setdefault(choice.lower().rpartition(".")[2], choice)
-    match = get_close_matches(str(name).lower(), choices, n=1, cutoff=0.6)
+    return _most_similar(str(name), choices)
+
+
+def nearest_file(path: Path, suffix: str) -> str:
+    """Return as nearest() a file beside ``path`` that ends in ``suffix``, which does not count."""
+    others = sorted(it.name for it in path.parent.glob(f"*{suffix}"))
+    choices = {it.removesuffix(suffix).lower(): it for it in others}
+    return _most_similar(path.name.removesuffix(suffix), choices)
+
+
+def _most_similar(name: str, choices: Mapping[str, str]) -> str:
+    """``choices``: what a name is compared with, in small letters, and what is then told."""
+    from difflib import get_close_matches  # at first use: it takes a while
+
+    match = get_close_matches(name.lower(), choices, n=1, cutoff=0.6)
     return f"did you mean {choices[match[0]]!r}?" if match else ""
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Literal
 
 from tunnelcc.core import FILE, FILE_PREFIX, congestion_label
-from tunnelcc.errors import ConfigError, Problem, nearest
+from tunnelcc.errors import ConfigError, Problem, nearest_file
 from tunnelcc.modules import headers
 
 #: What a file is written in: a module of Linux in C, or a class.
@@ -90,8 +90,7 @@ def read(name: str) -> Source:
     try:
         contents = {path: _read(path)}
     except OSError as error:
-        names = [other.name for other in path.parent.glob(f"*{path.suffix}")]
-        hint = f"{error.strerror}, {nearest(path.name, names)}".rstrip(", ")
+        hint = f"{error.strerror}, {nearest_file(path, path.suffix)}".rstrip(", ")
         raise ConfigError(Problem("", name, _EXPECTED, hint)) from None
     companions: list[Path] = []
     find = _imported if language == "python" else _included

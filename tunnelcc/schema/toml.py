@@ -12,7 +12,7 @@ from typing import Any
 
 import tomli_w
 
-from tunnelcc.errors import ConfigError, Problem, nearest
+from tunnelcc.errors import ConfigError, Problem, nearest_file
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -43,8 +43,7 @@ def read_toml(path: Path, key: str = "file") -> dict[str, Any]:
             raise ConfigError(Problem(key, str(path), most, "it is larger"))
         text = contents.decode("utf-8-sig")  # some editors of Windows begin files with a mark
     except FileNotFoundError as error:
-        names = [other.name for other in path.parent.glob("*.toml")]
-        hint = f"{error.strerror}, {nearest(path.name, names)}".rstrip(", ")
+        hint = f"{error.strerror}, {nearest_file(path, '.toml')}".rstrip(", ")
         raise ConfigError(Problem(key, str(path), expected, hint)) from None
     except OSError as error:
         raise ConfigError(Problem(key, str(path), expected, error.strerror or "")) from None

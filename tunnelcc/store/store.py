@@ -335,8 +335,16 @@ class Store:
             version = json.loads(file.read_bytes())["format"]
         except FileNotFoundError:
             return
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise StoreError(f"{file} cannot be read: {error}") from None
+        except OSError as error:
+            raise StoreError(f"{file} cannot be read: {error.strerror}") from None
+        except (ValueError, KeyError, TypeError):
+            version = None
+        if not isinstance(version, int):
+            expected = json.dumps({"format": FORMAT})
+            raise StoreError(
+                f"{file} is damaged: expected {expected}; if this version made the store, write "
+                "that into the file: its runs are other files, each with a check of its own"
+            )
         self.is_old = version == _OLD
         if version not in (_OLD, FORMAT):
             raise StoreError(

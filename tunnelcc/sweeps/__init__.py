@@ -246,12 +246,16 @@ def _dataset(
 def _open_netcdf(path: Path) -> xarray.Dataset:
     import xarray
 
+    expected = "a file written by `tunnelcc store export`"
     try:
         # Not from the file itself, whose locks may be the affair of a Dask scheduler that is gone.
-        found = xarray.load_dataset(io.BytesIO(path.read_bytes()), engine="scipy")
-    except Exception as error:  # whatever scipy meets in a damaged file
-        expected = "a file written by `tunnelcc store export`"
-        hint = " ".join(str(error).split()) or type(error).__name__
+        contents = io.BytesIO(path.read_bytes())
+    except OSError as error:
+        raise ConfigError(Problem("results", str(path), expected, error.strerror or "")) from None
+    try:
+        found = xarray.load_dataset(contents, engine="scipy")
+    except Exception:  # whatever scipy meets in a damaged file; its advice would mislead
+        hint = "it is damaged or of another format; export the sweep again"
         raise ConfigError(Problem("results", str(path), expected, hint)) from None
     if "seed" not in found.dims:
         expected = "the results of a sweep; `tunnelcc run --plot FILE` draws those of a run"

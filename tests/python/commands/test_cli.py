@@ -311,6 +311,10 @@ def test_the_nearest_file_is_named(run, tmp_path):
     (tmp_path / "scenario.toml").touch()
     _, _, err = run("run", tmp_path / "scenaro.toml")
     assert "No such file or directory, did you mean 'scenario.toml'?" in err
+    (tmp_path / "c.toml").touch()  # alike in no more than what all have
+    _, _, err = run("run", tmp_path / "nosuch.toml")
+    assert "No such file or directory" in err
+    assert "did you mean" not in err
 
 
 def test_a_file_may_begin_with_a_mark_of_byte_order(run, tmp_path):

@@ -340,6 +340,14 @@ def test_a_damaged_export_is_told_or_read(swept, tmp_path, seed):
         tc.open(file)
 
 
+def test_an_export_of_another_kind_is_told_without_advice_to_install(tmp_path):
+    file = tmp_path / "x.nc"
+    file.write_bytes(b"\x89HDF\r\n\x1a\nand more")
+    with pytest.raises(tc.ConfigError, match=r"x\.nc.*store export.*damaged") as caught:
+        tc.open(file)
+    assert "install" not in str(caught.value)
+
+
 def test_failed_runs_are_told_and_count(run, tmp_path):
     options = ["--set", "duration=1s", "--set", "path.rate=1Mbps", "--seeds", "1", "--jobs", 1]
     axis = "path.buffer=100B,1bdp"

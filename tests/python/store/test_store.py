@@ -8,6 +8,7 @@ import errno
 import io
 import json
 import os
+import re
 import shutil
 from pathlib import Path
 
@@ -293,12 +294,15 @@ def test_a_newer_store_is_told(filled):
         Store(directory)
 
 
-@pytest.mark.parametrize("text", ["", "{}", "[]", "no JSON", '{"format": '])
+@pytest.mark.parametrize("text", ["", "{}", "[]", "no JSON", '{"format": ', '{"format": "2"}'])
 def test_a_store_without_version_is_told(filled, text):
-    directory, _ = filled
+    directory, ids = filled
     (directory / "store.json").write_text(text)
-    with pytest.raises(StoreError, match=r"store\.json cannot be read"):
+    with pytest.raises(StoreError, match=r"store\.json is damaged: expected") as caught:
         Store(directory)
+    told = re.search(r"expected (\{.*?\});", str(caught.value)).group(1)
+    (directory / "store.json").write_text(told)
+    assert {*Store(directory).ids()} == {*ids}
 
 
 def test_runs_are_found_by_the_beginning_of_their_id(filled):
