@@ -100,7 +100,9 @@ def _headings(found: Advice) -> tuple[str, ...]:
 
 
 def _cells(found: Advice, place: int, it: Candidate) -> tuple[str, ...]:
-    difference = "best" if it.to_best is None else difference_text(it.to_best, found.goal)
+    difference = "best"
+    if it.to_best is not None:
+        difference = difference_text(it.to_best, found.goal, it.value)
     value = found.goal.factor * it.value
     return (
         str(place), it.tunnel, it.cc, "–" if np.isnan(value) else f"{value:.4g}", difference,
@@ -108,14 +110,21 @@ def _cells(found: Advice, place: int, it: Candidate) -> tuple[str, ...]:
     )  # fmt: skip
 
 
-def difference_text(it: Difference, goal: Goal, decimals: int = 1) -> str:
-    """Return a difference with its interval in %, or in the goal's unit where it is no ratio."""
+def difference_text(it: Difference, goal: Goal, value: float, decimals: int = 1) -> str:
+    """Return a difference with its interval in %, or in the goal's unit where it is no ratio.
+
+    ``value``: the mean of what differs. No metric of a goal is below 0, so no difference is below
+    that of 0 to the best. An interval that goes below and decides nothing tells nothing.
+    """
+    least = -1.0 if it.is_ratio else it.mean - value
     if not np.isfinite(it.mean):
         return "not known"
+    if it.low < least and it.verdict == "undecided":
+        return f"not known with {it.pairs} seeds"
     factor, unit, form = 100.0, "%", f"+.{decimals}f"
     if not it.is_ratio:
         factor, unit, form = goal.factor, goal.unit, "+.3g"
-    low, mean, high = (format(factor * v, form) for v in (it.low, it.mean, it.high))
+    low, mean, high = (format(factor * v, form) for v in (max(it.low, least), it.mean, it.high))
     return f"{mean} {unit} [{low}, {high}]".replace("-", "−")
 
 
@@ -147,7 +156,7 @@ def _turns(found: Advice) -> list[str]:
     name = found.best.name
     lines = [
         f"{turn.path}: {turn.best} is better than {name} by "
-        f"{difference_text(turn.gain, found.goal, 0)}"
+        f"{difference_text(turn.gain, found.goal, turn.value, 0)}"
         for turn in found.turns
     ]
     turned = [turn.path for turn in found.turns]
