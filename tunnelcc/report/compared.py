@@ -13,7 +13,6 @@ from tunnelcc.metrics import paired
 from tunnelcc.metrics.confidence import mean_and_half_width
 from tunnelcc.report.cell import Cell, label
 from tunnelcc.sweeps.differences import difference_text
-from tunnelcc.sweeps.table import shown_in
 
 if TYPE_CHECKING:
     import xarray
@@ -77,18 +76,21 @@ def _labels(results: xarray.Dataset, dim: str) -> list[tuple[tuple[str, object],
     ]
 
 
-def compare(joined: xarray.Dataset, metrics: Sequence[str]) -> Compared:
-    """Return a row for each metric at each condition of common()."""
+def compare(joined: xarray.Dataset, headings: Sequence[str]) -> Compared:
+    """Return a row for each metric at each condition of common().
+
+    ``headings``: of the metrics, whose values ``joined`` has by them, in their units.
+    """
     dims = [str(it) for it in joined["goodput"].dims if it not in (_AXIS, "seed")]
     axes = [str(key) for key, it in joined.coords.items() if set(it.dims) & {*dims}]
     names = [str(it) for it in joined[_AXIS].values]
-    known = [it for it in metrics if it in joined and np.isfinite(joined[it].values).any()]
     points = list(np.ndindex(*(joined.sizes[dim] for dim in dims)))
     confidence = paired.each_of(len(points) * (len(names) - 1))
     rows = []
-    for metric in known:
-        heading, factor = shown_in(metric, joined[metric].attrs["units"])
-        values = factor * joined[metric].transpose(*dims, _AXIS, "seed").values
+    for heading in headings:
+        values = joined[heading].transpose(*dims, _AXIS, "seed").values
+        if not np.isfinite(values).any():
+            continue
         for point in points:
             at = dict(zip(dims, point, strict=True))
             labels = [label(joined, key, at) for key in axes]
@@ -99,5 +101,4 @@ def compare(joined: xarray.Dataset, metrics: Sequence[str]) -> Compared:
             texts = [difference_text(it) if it.pairs > 1 else "–" for it in found]
             rows.append([*labels, heading, *map(str, cells), *texts])
     to_first = [f"{it}, difference to {names[0]}" for it in names[1:]]
-    headings = [*axes, "metric", *names, *to_first]
-    return Compared(headings, len(axes) + 1, rows)
+    return Compared([*axes, "metric", *names, *to_first], len(axes) + 1, rows)

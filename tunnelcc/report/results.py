@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tunnelcc import catalog, core
 from tunnelcc._version import __version__
@@ -62,25 +63,13 @@ def make(results: xarray.Dataset, question: str = "", metrics: Sequence[str] = (
 
     ``given`` has no keys that the sweep varies.
     """
-    goodput = results["goodput"]
+    goodput = results["goodput"].transpose(..., "seed")
     dims = [str(it) for it in goodput.dims if it != "seed"]
     axes = [str(key) for key, it in results.coords.items() if set(it.dims) & set(dims)]
-    ordered = results.transpose(*dims, "seed", ...)
-    data: Variables = {
-        str(name): (tuple(map(str, it.dims)), it.values, it.attrs) for name, it in ordered.items()
-    }
-    told = entries.told(data["flow_group"][1], axes)
-    names = [*_ALWAYS, *(["jain"] if results.sizes["flow"] > 1 else []), *metrics]
-    names = [it for it in dict.fromkeys(names) if np.isfinite(data[it][1]).any()]
-    columns = []
-    for name in names:
-        if name == "flow_share" and told:
-            continue
-        heading, factor = shown_in(named(data, name, axes), data[name][2]["units"])
-        columns.append((heading, *mean_and_half_width(factor * of_runs(data, name, axes))))
-    for entry in told:
-        shares = mean_and_half_width(100 * shares_of(data, entry))
-        columns.append((share_heading(entry), *shares))
+    columns = [
+        (heading, *mean_and_half_width(values))
+        for heading, (_, values) in _values(results, metrics).items()
+    ]
     rows, limits = [], list[str]()
     for point in np.ndindex(*(goodput.sizes[dim] for dim in dims)):
         at = dict(zip(dims, point, strict=True))
@@ -93,8 +82,34 @@ def make(results: xarray.Dataset, question: str = "", metrics: Sequence[str] = (
         question or str(results.attrs.get("title", "")), axes, [it[0] for it in columns], rows,
         [(key, value) for key, value in _given(scenario) if key not in axes],
         [*([f"{failed} runs failed"] if failed else []), *limits],
-        _figures(results), fewest_and_most(data["goodput"][1]), _references(results),
+        _figures(results), fewest_and_most(goodput.values), _references(results),
     )  # fmt: skip
+
+
+def _values(
+    results: xarray.Dataset, metrics: Sequence[str]
+) -> dict[str, tuple[tuple[str, ...], NDArray[np.float64]]]:
+    """Return, by heading, the dimensions (the last is the seed) and one value for each run.
+
+    The values have the unit of the heading.
+    """
+    dims = (*(str(it) for it in results["goodput"].dims if it != "seed"), "seed")
+    axes = [str(key) for key, it in results.coords.items() if set(it.dims) & {*dims[:-1]}]
+    ordered = results.transpose(*dims, ...)
+    data: Variables = {
+        str(name): (tuple(map(str, it.dims)), it.values, it.attrs) for name, it in ordered.items()
+    }
+    told = entries.told(data["flow_group"][1], axes)
+    names = [*_ALWAYS, *(["jain"] if results.sizes["flow"] > 1 else []), *metrics]
+    found = {}
+    for name in dict.fromkeys(names):
+        if (name == "flow_share" and told) or not np.isfinite(data[name][1]).any():
+            continue
+        heading, factor = shown_in(named(data, name, axes), data[name][2]["units"])
+        found[heading] = dims, factor * of_runs(data, name, axes)
+    for entry in told:
+        found[share_heading(entry)] = dims, 100 * shares_of(data, entry)
+    return found
 
 
 def together(
@@ -107,7 +122,8 @@ def together(
     """
     reports = {name: make(it, metrics=metrics) for name, it in results.items()}
     every = list(reports.values())
-    joined = compared.common(results)
+    values = {name: it.assign(_values(it, metrics)) for name, it in results.items()}
+    joined = compared.common(values)
     figures = [] if joined is None else _difference(joined, f"results={next(iter(results))}")
     for name, it in reports.items():
         figures += [(f"{name}-{title}", figure) for title, figure in it.figures]
@@ -131,6 +147,7 @@ def together(
             given.append((key, stated[next(iter(stated))][key]))
         else:
             given += [(f"{key} ({name})", text) for name, text in values_of.items() if text]
+    shared = [it for it in headings if joined is not None and it in joined]
     return Report(
         question or " · ".join(dict.fromkeys(it.question for it in every)),
         ["results", *axes], headings, rows, given,
@@ -138,7 +155,7 @@ def together(
         figures,
         (min(it.seeds[0] for it in every), max(it.seeds[1] for it in every)),
         list(dict(reference for it in every for reference in it.references).items()),
-        None if joined is None else compared.compare(joined, (*_ALWAYS, *metrics)),
+        None if joined is None else compared.compare(joined, shared),
     )  # fmt: skip
 
 

@@ -117,3 +117,23 @@ def test_one_experiment_without_a_sweep_has_a_report(run, tmp_path, monkeypatch)
     rows = list(csv.reader((tmp_path / "out" / "table.csv").open()))
     assert len(rows) == 2
     assert rows[0][0] == "goodput Mbit/s"
+
+
+def test_metrics_of_flows_are_compared_by_entry(tmp_path, monkeypatch):
+    monkeypatch.setattr(reports, "_figures", lambda results: [])
+    flows = [{"cc": "bbr"}, {"cc": "cubic", "count": 2}]
+    results = {}
+    for name, rate in {"slow": "4Mbps", "fast": "8Mbps"}.items():
+        table = {"path": {"rate": rate, "rtt": "20ms"}, "flows": flows, "duration": "1s"}
+        results[name] = tc.sweep(
+            table, {"path.buffer": ["1bdp", "2bdp"]}, seeds=2, store=tmp_path / name, progress=False
+        )
+    report = reports.together(results, metrics=("flow_share", "flow_rtt"))
+    rows = {(row[0], row[1]): row for row in report.compared.rows}
+    goodput = results["slow"]["flow_goodput"].isel({"path.buffer": 0}).values  # seed, flow
+    share = 100 * (goodput[:, 0] / goodput.sum(axis=-1)).mean()
+    told = rows["1bdp", "flows.0 share %"]
+    assert float(told[2].split()[0]) == pytest.approx(share, rel=0.1)
+    assert told[4] != "–"
+    assert ("2bdp", "flow_rtt ms") in rows
+    assert {heading for _, heading in rows} <= {*report.headings}
