@@ -151,6 +151,7 @@ class Paper:
         return _leaves(scenarios.apply(self._scenario(figure.scenario), figure.settings or {}))
 
     def _check(self) -> None:
+        self._check_labels()
         for index, figure in enumerate(self.file.figures):
             try:
                 self._check_figure(figure)
@@ -167,7 +168,6 @@ class Paper:
                         raise error.below(f"questions.{index}.readings.{number}") from None
 
     def _check_figure(self, figure: Figure) -> None:
-        self._check_labels(figure)
         self._check_values(figure)
         for name, values in self.axis_values(figure).items():
             if not values:
@@ -195,15 +195,27 @@ class Paper:
             for value in calibration.candidates:
                 self.experiment(figure, point, {calibration.key: value})
 
-    def _check_labels(self, figure: Figure) -> None:
-        """Check that every value in the figure's scenario and settings has a label."""
-        labelled = {
-            parameter.key for parameter in self.file.parameters if parameter.concerns(figure.id)
-        }
-        for key, value in self._given(figure):
-            if key not in labelled and key not in _UNLABELLED:
-                expected = f"a [[parameters]] entry with its evidence (figure {figure.id})"
-                raise ConfigError(Problem(f"{figure.scenario}.{key}", value, expected))
+    def _check_labels(self) -> None:
+        """Check that every value in the scenarios and settings of figures has a label."""
+        missing: dict[str, tuple[str, Any, list[str]]] = {}  # first place and value, all figures
+        for index, figure in enumerate(self.file.figures):
+            labelled = {it.key for it in self.file.parameters if it.concerns(figure.id)}
+            try:
+                given = [*self._given(figure)]
+            except ConfigError as error:
+                raise error.below(f"figures.{index}") from None
+            for key, value in given:
+                if key not in labelled and key not in _UNLABELLED:
+                    name = f"{figure.scenario}.{key}"
+                    place = f"figures.{index}.{name}"
+                    missing.setdefault(name, (place, value, []))[2].append(figure.id)
+        problems = []
+        for place, value, ids in missing.values():
+            figures = f"figure{'s' * (len(ids) > 1)} {', '.join(ids)}"
+            expected = f"a [[parameters]] entry with its evidence ({figures})"
+            problems.append(Problem(place, value, expected))
+        if problems:
+            raise ConfigError(*problems)
 
     def _check_parameter(self, prefix: str, parameter: Parameter) -> None:
         """Check that every label names a key that a figure gives."""

@@ -153,6 +153,15 @@ def test_a_wrong_value_in_a_list_is_told_once(folder):
     assert [problem.key for problem in caught.value.problems] == ["figures.0.values.0.tolerance"]
 
 
+def test_all_missing_labels_are_told_at_once(folder):
+    change(folder, "paper.toml", 'key = "path.rate"', 'name = "rate"\nvalue = "8"')
+    change(folder, "paper.toml", 'key = "duration"', 'name = "time"\nvalue = "9"')
+    with pytest.raises(tc.ConfigError) as caught:
+        papers.reproduce(str(folder))
+    told = sorted(problem.key for problem in caught.value.problems)
+    assert told == [f"figures.0.scenario.toml.{key}" for key in ("duration", "path.rate")]
+
+
 def test_a_folder_is_a_paper(folder):
     paper = papers.find(str(folder))
     (figure,) = paper.file.figures
