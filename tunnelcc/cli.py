@@ -630,14 +630,15 @@ def plot(
 
 
 @cli.command("list")
-def list_() -> None:
-    """List tunnels, algorithms, profiles and payloads.
+@click.argument("part", metavar="[tunnels|cc|profiles|payloads|traffic]", required=False)
+def list_(part: str | None) -> None:
+    """List tunnels, algorithms, profiles, payloads and traffic, or one of these.
 
     These are the names that experiments accept.
     """
     from tunnelcc.report import catalogue
 
-    catalogue.print_list()
+    catalogue.print_list(part)
 
 
 @cli.command()

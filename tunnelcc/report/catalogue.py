@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rich import box
@@ -24,23 +24,44 @@ if TYPE_CHECKING:
     from tunnelcc.report.overview import Overview
 
 
-def print_list() -> None:
-    """Print tunnels, congestion controls, profiles, payloads and traffic, one per line."""
+def _tunnels() -> Iterator[tuple[str, ...]]:
+    for entry in map(catalog.load, catalog.names()):
+        yield entry.name, entry.summary, entry.software
+
+
+def _algorithms() -> Iterator[tuple[str, ...]]:
+    for item in core.algorithms():
+        yield core.congestion_label(item.name), item.summary
+    for name in core.ns3_congestion_controls():
+        yield name, "an ns3::TcpCongestionOps, unchanged"
+
+
+#: The parts of the list, by name: the heading, and what gives the rows.
+_LISTS: Mapping[str, tuple[str, Callable[[], Iterable[tuple[str, ...]]]]] = {
+    "tunnels": ("Tunnels", _tunnels),
+    "cc": ("Congestion controls", _algorithms),
+    "profiles": (
+        "Cost profiles of hosts", lambda: ((it, costs.load(it).summary) for it in costs.names())
+    ),
+    "payloads": ("Payloads", payloads.CORPORA.items),
+    "traffic": (
+        "Traffic over UDP", lambda: ((it, traffic.load(it).summary) for it in traffic.NAMES)
+    ),
+}  # fmt: skip
+
+
+def print_list(part: str | None = None) -> None:
+    """Print tunnels, congestion controls, profiles, payloads and traffic, one per line.
+
+    ``part``: only these. Raises ConfigError for a part that is not there.
+    """
+    if part is not None and part not in _LISTS:
+        raise unknown_name("list", part, _LISTS)
     out = console()
-    out.print("Tunnels", style="bold")
-    entries = [catalog.load(name) for name in catalog.names()]
-    out.print(grid((entry.name, entry.summary, entry.software) for entry in entries))
-    out.print("\nCongestion controls", style="bold")
-    algorithms = [(core.congestion_label(item.name), item.summary) for item in core.algorithms()]
-    foreign = "an ns3::TcpCongestionOps, unchanged"
-    algorithms += [(name, foreign) for name in core.ns3_congestion_controls()]
-    out.print(grid(algorithms))
-    out.print("\nCost profiles of hosts", style="bold")
-    out.print(grid((name, costs.load(name).summary) for name in costs.names()))
-    out.print("\nPayloads", style="bold")
-    out.print(grid(payloads.CORPORA.items()))
-    out.print("\nTraffic over UDP", style="bold")
-    out.print(grid((name, traffic.load(name).summary) for name in traffic.NAMES))
+    for place, name in enumerate(_LISTS if part is None else [part]):
+        heading, rows = _LISTS[name]
+        out.print("\n" * (place > 0) + heading, style="bold")
+        out.print(grid(rows()))
 
 
 def print_payload(name: str) -> None:

@@ -122,6 +122,15 @@ def test_list_shows_everything(run):
         assert name in names
 
 
+def test_list_shows_one_of_its_parts(run):
+    parts = [run("list", it)[1] for it in ("tunnels", "cc", "profiles", "payloads", "traffic")]
+    assert "\n".join(parts) == run("list")[1]
+    assert all(parts)
+    code, _, err = run("list", "tunels")
+    assert code == 2
+    assert "one of tunnels, cc, profiles, payloads, traffic (did you mean 'tunnels'?)" in err
+
+
 def test_show_experiment_has_every_key_with_its_default(run):
     code, out, _ = run("show", "experiment")
     assert code == 0
