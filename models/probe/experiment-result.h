@@ -394,7 +394,8 @@ struct DatagramResult
             Measure(NAME<OF, "_relay_drops">,
                     &T::relayDrops,
                     "1",
-                    "datagrams that a relay's full queue dropped (NaN: no relay)"),
+                    "datagrams that a relay dropped, because its queue was full or the client had "
+                    "sent none yet (NaN: no relay)"),
             Measure(NAME<OF, "_delay_mean">,
                     &T::delayMean,
                     "s",
@@ -667,8 +668,8 @@ struct PacketTunnelResult
             Measure("tunnel_relay_drops",
                     &T::relayDrops,
                     "1",
-                    "packets that the full queue of the relay dropped through which the tunnel "
-                    "goes (NaN: through none)"),
+                    "packets that the relay dropped through which the tunnel goes, because its "
+                    "queue was full or its client had sent none yet (NaN: through none)"),
             Measure("tunnel_inner_packets",
                     &T::innerPackets,
                     "1",

@@ -276,7 +276,7 @@ def _packet_tunnel_lines(totals: dict[str, Any]) -> list[tuple[str, str]]:
             f"device dropped {way['tunnel_device_drops']} of {way['tunnel_packets']} packets "
             f"(longest queue: {way['tunnel_device_packets_max']}), fragmented "
             f"{way['tunnel_fragmented']}, far socket dropped {way['tunnel_socket_drops']}"
-            + ("" if relayed is None else f", the relay's queue dropped {relayed}"),
+            + ("" if relayed is None else f", the relay dropped {relayed}"),
         )
         for tunnel in tunnels
         if (way := tunnel.get("forward")) is not None
@@ -291,7 +291,7 @@ def _relay_lines(totals: dict[str, Any]) -> Iterator[tuple[str, str]]:
         for number, it in enumerate(totals[table]):
             if dropped := it.get(f"{of}_relay_drops"):
                 name = f"flow {number}" if of == "flow" else f"{table}.{number}"
-                yield "relay's queue", f"dropped {dropped} datagrams of {name}"
+                yield "relay", f"dropped {dropped} datagrams of {name}"
 
 
 def _fec_lines(totals: dict[str, Any]) -> Iterator[tuple[str, str]]:
