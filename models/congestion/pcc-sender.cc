@@ -15,8 +15,8 @@ namespace
 /// Least rate, bytes/s (pcc_rate_minimum, PCC_RATE_MIN).
 constexpr int64_t MIN_RATE = 1024;
 
-/// Most, bytes/s: twice the fastest link. Where nothing limits a sender, such as on a loopback, its rate
-/// grows for ever, and numbers of 64 bits would overflow. (The modules have no such limit.)
+/// Most, bytes/s: twice the fastest link. Where nothing limits a sender, such as on a loopback, its
+/// rate grows for ever, and numbers of 64 bits would overflow. (The modules have no such limit.)
 constexpr int64_t MAX_RATE = 100'000'000'000;
 
 /// Least window, segments.
