@@ -47,6 +47,12 @@ def _outcome(cc):
     return "runs" if process.exitcode == 0 else f"ends with {process.exitcode}"
 
 
+def _ends(parameter):
+    if parameter.kind == "switch":
+        return False, True
+    return parameter.choices or (parameter.minimum, parameter.maximum)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", core.ns3_congestion_controls())
 def test_both_ends_of_every_attribute_run(name):
@@ -54,7 +60,7 @@ def test_both_ends_of_every_attribute_run(name):
     outcomes = {
         (item.name, value): _outcome({"name": name, item.name: value})
         for item in core.congestion_parameters(name)
-        for value in (item.minimum, item.maximum)
+        for value in _ends(item)
     }
     assert set(outcomes.values()) <= {"runs"}, outcomes
 
