@@ -15,12 +15,13 @@ from helpers import ROOT, load_script
 wheels = load_script(ROOT / "waf-config/wheels.py")
 
 
-def test_the_changelog_and_the_citation_have_the_version_of_the_package():
+def test_the_changelog_and_the_citation_have_the_version_of_the_package_and_its_date():
     changelog = (ROOT / "CHANGELOG.md").read_text("utf-8")
     citation = (ROOT / "CITATION.cff").read_text("utf-8")
-    latest = re.search(r"^## (\S+?)(, | – |$)", changelog, re.MULTILINE)
-    cited = re.search(r"^version: (.*)$", citation, re.MULTILINE)
-    assert (latest[1], cited[1]) == (tc.__version__, tc.__version__)
+    latest = re.search(r"^## (\S+), (.*)$", changelog, re.MULTILINE)
+    cited = re.search(r"^version: (.*)\ndate-released: (.*)$", citation, re.MULTILINE)
+    assert latest[1] == cited[1] == tc.__version__
+    assert latest[2] in (cited[2], "not released yet")
 
 
 @pytest.mark.slow

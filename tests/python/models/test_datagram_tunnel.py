@@ -83,7 +83,7 @@ def test_the_device_queue_drops_what_a_slow_program_leaves():
 
 
 def test_the_socket_drops_what_a_slow_receiver_leaves():
-    result = _run(WHOLE, hosts={"server": {"speed": 0.01}})
+    result = _run({**WHOLE, "receive_buffer": "208KiB"}, hosts={"server": {"speed": 0.01}})
     tunnel = result.to_dict()["tunnels"][0]
     assert tunnel["forward"]["tunnel_socket_drops"] > 0
     assert tunnel["forward"]["tunnel_device_drops"] == 0
