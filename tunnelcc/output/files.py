@@ -12,6 +12,9 @@ from pathlib import Path
 
 from tunnelcc.errors import ConfigError, Problem
 
+#: Endings of figures.
+FIGURE_FORMATS = ("png", "svg", "pdf")
+
 
 def check_file(option: str, file: Path) -> None:
     """Raise ConfigError if ``file`` cannot be written. An existing file is not changed."""

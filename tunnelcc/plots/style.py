@@ -80,7 +80,7 @@ LARGE_TEXT: dict[Any, Any] = {
     "lines.linewidth": 1.8,
     "lines.markersize": 7,
 }
-FORMATS = ("png", "svg", "pdf")
+FORMATS = files.FIGURE_FORMATS
 
 
 def algorithm_style(name: str) -> dict[str, Any]:

@@ -7,7 +7,7 @@ was expected and the nearest valid name.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -58,6 +58,13 @@ class Model(BaseModel):
             expected = "no assignment: Experiment.with_({key: value}) returns a changed copy"
             raise ConfigError(Problem(name, value, expected))
         super().__setattr__(name, value)
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """Return a copy with changed keys, and without what was derived from the old ones."""
+        copy = super().model_copy(update=update, deep=deep)
+        for name in copy.__dict__.keys() - type(self).model_fields.keys() if update else ():
+            del copy.__dict__[name]  # of a cached_property
+        return copy
 
     @classmethod
     def parse(cls, data: object) -> Any:

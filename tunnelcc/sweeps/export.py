@@ -19,14 +19,13 @@ if TYPE_CHECKING:
     import xarray
 
 _SUFFIXES = (".nc", ".csv", ".parquet")
-_FIGURES = (".png", ".svg", ".pdf")
 _LARGEST_INTEGER = 2**31 - 1  # netCDF 3 has no larger ones
 
 
 def check_file(file: Path) -> None:
     """Raise ConfigError if results cannot be written to ``file``."""
     if file.suffix not in _SUFFIXES:
-        hint = "figures are written by --plot" if file.suffix in _FIGURES else ""
+        hint = "figures are written by --plot" if file.suffix[1:] in files.FIGURE_FORMATS else ""
         expected = "a file ending in " + ", ".join(_SUFFIXES)
         raise ConfigError(Problem("output", str(file), expected, hint))
     if not file.parent.is_dir():

@@ -175,6 +175,13 @@ def test_a_first_window_of_the_connection_may_be_as_large_as_the_streams_makes_i
     assert (connection.first, connection.most) == (2**24 + 2**22, 1.5 * 2**27)
 
 
+def test_a_changed_copy_of_a_tunnel_has_the_entry_of_its_own_keys():
+    tunnel = Experiment(tunnel={"name": "gost-quic", "stream_window": 2**20}).tunnel
+    assert tunnel.entry.quic.stream.most == 2**20
+    assert tunnel.model_copy(update={"stream_window": 2**22}).entry.quic.stream.most == 2**22
+    assert tunnel.model_copy(update={"name": "tuic"}).entry.name == "tuic"
+
+
 def test_keys_of_a_lower_tunnel_beside_its_name():
     settings = {"tunnel.under": "wireguard", "tunnel.under.mtu": 1300}
     assert scenario.build({"tunnel": "vxlan"}, settings).tunnel.below.mtu == 1300
