@@ -14,6 +14,7 @@ from tunnelcc.commands.options import KEYS, changes, check_no_axis, listed
 from tunnelcc.commands.sweep import Comparison, find_all, parse_seeds, run_and_print
 from tunnelcc.config import scenario as scenarios
 from tunnelcc.errors import MISSING, ConfigError, Problem
+from tunnelcc.modules import trust
 from tunnelcc.plots import check_file, save
 from tunnelcc.plots import differences as draw_differences
 from tunnelcc.plots.standard import comparison
@@ -84,6 +85,7 @@ def declare(
         for option, texts in values.items()
         if len(texts) > 1
     }
+    trust.agree(axes)
     if not {"cc", "tunnel.name", "tunnel.cc"} & axes.keys():
         expected = (
             "--tunnel, --cc or --carrier-cc with several values, such as --tunnel none,wireguard; "

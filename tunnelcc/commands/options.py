@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from tunnelcc.config import Experiment
 from tunnelcc.config import scenario as scenarios
 from tunnelcc.errors import ConfigError, Problem
+from tunnelcc.modules import trust
 from tunnelcc.schema.toml import parse_value
 
 if TYPE_CHECKING:
@@ -68,6 +69,7 @@ def changes(
         expected = "one group of flows in the scenario; otherwise use --set flows.0.count=…"
         raise ConfigError(Problem("--flows", options["flows"], expected))
     given = {KEYS[name]: parse_value(text) for name, text in options.items() if text is not None}
+    trust.agree(given)
     added = parsed(settings)
     for name, text in options.items():
         if text is not None and KEYS[name] in added:
@@ -103,6 +105,7 @@ def _flows(
     groups: Sequence[str],
     algorithms: Sequence[str],
 ) -> list[Any]:
+    trust.agree(algorithms)
     if len(algorithms) > 1:
         if groups or len(table.get("flows", [])) > 1:
             expected = "one algorithm, because --flow or the scenario defines several flows"

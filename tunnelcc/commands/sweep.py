@@ -23,6 +23,7 @@ from tunnelcc.config import scenario as scenarios
 from tunnelcc.errors import ConfigError, Problem, TunnelccError, unknown_name
 from tunnelcc.metrics import STORED, Metric, find, own_metrics
 from tunnelcc.metrics.question import question
+from tunnelcc.modules import trust
 from tunnelcc.schema.toml import parse_toml, parse_value
 from tunnelcc.schema.units import UnitError, parse_percentage
 from tunnelcc.store import Store
@@ -311,6 +312,7 @@ def declare(
     declared = table.pop("sweep", {})
     table = scenarios.apply(table, parsed(settings))
     added = dict(_axis(text) for text in axes)
+    trust.agree(added)
     if added and not declared:
         table.pop("title", None)  # it is of one experiment, and may name what now varies
     if isinstance(declared, dict) and added:

@@ -6,12 +6,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from pydantic import Field, model_serializer, model_validator
+from pydantic import Field, ValidationInfo, model_serializer, model_validator
 
 from tunnelcc import core, modules
 from tunnelcc.core.parameters import expected, parse_parameter
 from tunnelcc.errors import MISSING, ConfigError, Problem, nearest
-from tunnelcc.schema import Model
+from tunnelcc.modules import trust
+from tunnelcc.schema import Model, is_parsed
 from tunnelcc.schema.units import UnitError
 
 
@@ -34,7 +35,7 @@ class CongestionControl(Model):
 
     @model_validator(mode="before")
     @classmethod
-    def _read(cls, data: Any) -> Any:
+    def _read(cls, data: Any, info: ValidationInfo) -> Any:
         if isinstance(data, str):
             data = {"name": data}
         elif modules.is_own(data):
@@ -58,7 +59,7 @@ class CongestionControl(Model):
             )
         parameters = {**parameters, **table}
         if isinstance(name, str) and modules.is_file(name):
-            return _of_file(name, parameters)
+            return _of_file(name, parameters, is_asked=not is_parsed(info))
         if not isinstance(name, str) or not core.has_congestion_control(name):
             names = (*core.congestion_controls(), *core.ns3_congestion_controls())
             ours = ", ".join(core.congestion_controls())
@@ -81,13 +82,17 @@ class CongestionControl(Model):
         return module.needs_ecn if module else core.needs_ecn(self.name)
 
 
-def _of_file(name: str, parameters: dict[str, Any]) -> dict[str, Any]:
+def _of_file(name: str, parameters: dict[str, Any], *, is_asked: bool) -> dict[str, Any]:
     """Return the values for a file, which is compiled unless ``code`` tells what it was.
 
-    A stored run has that; then the file is not read, and may be gone.
+    A stored run has that; then the file is not read, and may be gone. ``is_asked``: the user's
+    Python names it. Without that or another agreement it is a mere name, which cannot run.
     """
     code = parameters.pop("code", "")
-    module = modules.known(code) if code else modules.of(name)
+    if code:
+        module = modules.known(code)
+    else:
+        module = modules.of(name) if is_asked or trust.is_agreed(name) else None
     if module is None:
         values = {key: value for key, value in parameters.items() if _is_value(value)}
         return {"name": name, "parameters": values, "code": code}

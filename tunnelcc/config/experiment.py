@@ -12,6 +12,7 @@ from tunnelcc.config import checks
 from tunnelcc.config.keys import ExperimentKeys
 from tunnelcc.config.settings import apply
 from tunnelcc.errors import ConfigError
+from tunnelcc.modules import trust
 
 
 class Experiment(ExperimentKeys):
@@ -36,6 +37,7 @@ class Experiment(ExperimentKeys):
             >>> tc.Experiment().with_({"path.loss": "1%"}).path.loss
             0.01
         """
+        trust.agree(settings)
         given = self.model_dump(mode="json", exclude_unset=True, exclude_none=True, by_alias=True)
         changed: Experiment = Experiment.parse(apply(given, settings))
         return changed

@@ -34,7 +34,11 @@ def experiment_of(source: Experiment | Mapping[str, Any] | str | Path) -> Experi
     """
     if isinstance(source, Experiment):
         return source
-    return load(source) if isinstance(source, (str, Path)) else build(tables_of(source), {})
+    if isinstance(source, (str, Path)):
+        return load(source)
+    table = tables_of(source)
+    trusted.agree(table)
+    return build(table, {})
 
 
 def tables_of(source: object) -> Mapping[str, Any]:
@@ -57,6 +61,7 @@ def load(
         >>> tc.load("slow.toml", {"path.loss": "1%"}).path.loss
         0.01
     """
+    trusted.agree(settings or {})
     return build(read_scenario(Path(path), trust=trust), settings or {})
 
 
@@ -121,7 +126,9 @@ def parse_setting(option: str, text: str) -> tuple[str, Any]:
     if not equals or not key:
         example = "cc=bbr,rtt=20ms" if option == "--flow" else "hosts.kernel=5.10"
         raise ConfigError(Problem(option, text, f"KEY=VALUE, such as {example}"))
-    return key, parse_text(key, value)
+    parsed = parse_text(key, value)
+    trusted.agree({key: parsed})
+    return key, parsed
 
 
 def parse_text(key: str, text: str) -> Any:

@@ -445,7 +445,8 @@ class Tunnel(FlowControl, PacketTunnel):
         if self.under is not None and self.under.is_none:
             return None
         under = self.under.model_dump() if self.under else self.entry.under
-        return None if under is None else Tunnel.model_validate(under)
+        found: Tunnel | None = None if under is None else Tunnel.parse(under)
+        return found
 
     @property
     def title(self) -> str:
@@ -468,7 +469,8 @@ class Tunnel(FlowControl, PacketTunnel):
         """The congestion control of the carriers; None: the flow's."""
         given = self.entry.carrier_cc(self.rate)
         if self.cc is None and given is not None:
-            return CongestionControl.model_validate(given)
+            found: CongestionControl = CongestionControl.parse(given)
+            return found
         if self.cc is None:
             return None
         own = self.entry.parameters_of(self.cc.name)

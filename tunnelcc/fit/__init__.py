@@ -22,6 +22,7 @@ from tunnelcc.fit.reading import Reading, reading
 from tunnelcc.fit.search import CONFIDENCE, interval, search
 from tunnelcc.formats.measurement import Measurement, merged
 from tunnelcc.formats.read import read
+from tunnelcc.modules import trust
 from tunnelcc.output.progress import RunsProgress
 from tunnelcc.schema.units import format_probability, format_rate, format_time
 from tunnelcc.simulation.limited import of_flows
@@ -107,6 +108,7 @@ def read_all(files: Sequence[Path]) -> Measurement:
 
 def direct(measured: Measurement, congestion: str | None = None) -> Fit:
     """Return what a measurement tells without simulations. Raises ConfigError."""
+    trust.agree(congestion)
     found = reading(measured, congestion)
     _known(found.congestion)
     return Fit(found, _read_directly(found), found.limit, 1.0, 0)
@@ -126,6 +128,7 @@ def fit(
     ``congestion``: the congestion control, if the files do not tell. ``runs``: how many simulations
     at most; those of an interrupted fit are in ``store``. Raises ConfigError, TunnelccError.
     """
+    trust.agree(congestion)
     found = reading(measured, congestion)
     _known(found.congestion)
     estimates = _read_directly(found)

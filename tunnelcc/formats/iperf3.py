@@ -16,6 +16,7 @@ from tunnelcc._version import __version__
 from tunnelcc.formats.measurement import (
     Measurement,
     Stream,
+    algorithm,
     list_of,
     number,
     segment_size,
@@ -155,8 +156,7 @@ def read(source: str, table: Any) -> Measurement:
                 parts.setdefault(str(stream.get("socket")), []).append(stream)
     start, end = table_of(table.get("start")), table_of(table.get("end"))
     mss = segment_size(number(start.get("tcp_mss")) or number(start.get("tcp_mss_default")))
-    congestion = end.get("sender_tcp_congestion")
-    congestion = congestion if isinstance(congestion, str) else ""
+    congestion = algorithm(end.get("sender_tcp_congestion"))
     # Its min_rtt is the least of the smoothed RTTs of all intervals, so tells no more than these.
     streams = [
         _stream(str(place), samples, mss, congestion)

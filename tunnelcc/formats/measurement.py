@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,11 +17,21 @@ Series = NDArray[np.float64]
 MSS = 1448
 # Linux's TCP_MIN_SND_MSS, and the largest packet of IP.
 _SMALLEST, _LARGEST = 48, 65535
+# Our own files may name one of ns-3's: ns3::TcpHtcp.
+_WORD = re.compile(r"[\w-]+(?:::\w+)?")
 
 
 def segment_size(told: float, most: int = _LARGEST) -> float:
     """Return the MSS that a file tells (bytes), or the usual one if no connection can have it."""
     return told if _SMALLEST <= told <= most else MSS
+
+
+def algorithm(told: object) -> str:
+    """Return the congestion control that a stranger's file tells, "" if it is no plain name.
+
+    Linux's names are words. The path of a file with an algorithm is none, and never runs.
+    """
+    return told if isinstance(told, str) and _WORD.fullmatch(told) else ""
 
 
 @dataclass(frozen=True)

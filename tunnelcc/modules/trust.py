@@ -1,22 +1,25 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Whether a file that a scenario names may be compiled and run.
+"""Whether a file that holds a congestion control may be compiled and run.
 
-Who names a file on the command line or in Python wants it to run. A scenario may come from somebody
-else, and a congestion control runs with all rights of the user. So a file that a scenario names is
-compiled or loaded only if the user agrees: with ``--trust``, with
-``tc.load(scenario, trust=True)``, or with an answer at the terminal. What has run before, with the
-same content, was agreed to.
+It runs with all rights of the user. Who names it on the command line or in Python wants that. A
+scenario may come from somebody else: a file that it names runs only if the user agrees, with
+``--trust``, with ``tc.load(scenario, trust=True)``, or with an answer at the terminal. What has run
+before, with the same content, was agreed to. All else that names a file (a measurement, a stored
+run, a sweep's results, a tunnel's entry) never makes it run.
 """
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 from tunnelcc import modules
 from tunnelcc.errors import ConfigError, Problem
 
 _granted = False
+#: Names of files, with their absolute paths, that the user has named or agreed to.
+_agreed: set[str] = set()
 
 
 def grant() -> None:
@@ -25,15 +28,34 @@ def grant() -> None:
     _granted = True
 
 
+def agree(words: object, key: str = "cc") -> None:
+    """Let the files run that the user named: ``words``, the value of ``key``, or tables below."""
+    if isinstance(words, Mapping):
+        for name, value in words.items():
+            agree(value, key if name == "name" else str(name).removesuffix(".name"))
+    elif isinstance(words, (list, tuple)):
+        for value in words:
+            agree(value, key)
+    elif isinstance(words, str) and key.endswith("cc") and modules.is_file(words):
+        _agreed.add(modules.absolute(words))
+
+
+def is_agreed(name: str) -> bool:
+    """Whether the file ``name`` may run."""
+    return modules.absolute(name) in _agreed or modules.find(name) is not None
+
+
 def check(name: str, scenario: Path, key: str, *, trust: bool = False) -> None:
     """Raise ConfigError unless the file that ``scenario`` names at ``key`` may run."""
-    if trust or _granted or modules.find(name):
+    if trust or _granted or is_agreed(name):
+        agree(name)
         return
     question = (
         f"{scenario} names {name} as congestion control. It would run with all your rights. "
         "Do you trust it?"
     )
     if _agrees(question):
+        agree(name)
         return
     expected = (
         "your agreement, because it would run with all your rights: --trust, or "

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args, get_origin
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError, ValidationInfo
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
@@ -20,6 +20,15 @@ from tunnelcc.schema.units import UnitError
 
 if TYPE_CHECKING:
     from typing_extensions import Self
+
+
+# What validators see of Model.parse().
+_PARSED = "parsed"
+
+
+def is_parsed(info: ValidationInfo) -> bool:
+    """Whether a validator reads data of Model.parse(), not what Python code wrote."""
+    return info.context == _PARSED
 
 
 class Model(BaseModel):
@@ -68,9 +77,13 @@ class Model(BaseModel):
 
     @classmethod
     def parse(cls, data: object) -> Any:
-        """Return the model of ``data`` (a table). Raises ConfigError."""
+        """Return the model of ``data`` (a table). Raises ConfigError.
+
+        Unlike the arguments of a constructor, ``data`` may be words of somebody else: see
+        is_parsed().
+        """
         try:
-            return cls.model_validate(data)
+            return cls.model_validate(data, context=_PARSED)
         except ValidationError as error:
             raise config_error(cls, error) from None
 

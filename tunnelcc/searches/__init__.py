@@ -23,6 +23,7 @@ from tunnelcc.config import Experiment
 from tunnelcc.config.scenario import build, experiment_of
 from tunnelcc.errors import MISSING, ConfigError, Problem, RunError, TunnelccError
 from tunnelcc.metrics import AnyMetric, Metric, find, mean_and_half_width
+from tunnelcc.modules import trust
 from tunnelcc.output.progress import RunsProgress
 from tunnelcc.store import Store
 from tunnelcc.sweeps.axes import Interval, check_has_effect, parse_interval
@@ -120,6 +121,7 @@ def search(
         ['path.loss']
     """
     optuna = _optuna()
+    trust.agree(over)
     experiment = experiment_of(base)
     goal = _goal(minimise, maximise, flow, experiment)
     _check_count("budget", budget, _MOST_POINTS)

@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from tunnelcc import core
+from tunnelcc import core, modules
 from tunnelcc.config import CongestionControl
+from tunnelcc.errors import RunError
 from tunnelcc.schema import Model, kind_of
 
 if TYPE_CHECKING:
@@ -67,6 +68,11 @@ def congestion(cc: CongestionControl) -> Spec:
     if cc.code:
         name = core.congestion_label(cc.name)
         return {"name": name, "parameters": cc.parameters, "code": cc.code}
+    if modules.is_file(cc.name):
+        raise RunError(
+            f"{cc.name} would run with all your rights, and a file of somebody else names it: name "
+            "it yourself, as --cc or in Python"
+        )
     return {"name": cc.name, "parameters": cc.parameters}
 
 

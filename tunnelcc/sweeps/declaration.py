@@ -30,6 +30,7 @@ from typing import Any
 
 from tunnelcc.config import Experiment, scenario
 from tunnelcc.errors import MISSING, ConfigError, Problem, unknown_name
+from tunnelcc.modules import trust
 from tunnelcc.schema.toml import write_toml
 from tunnelcc.sweeps.axes import (
     SEED,
@@ -99,6 +100,9 @@ class Sweep:
     ) -> None:
         self._is_record = is_record
         table = _table(base)
+        if not is_record and not isinstance(base, (str, Path)):
+            trust.agree(table)
+        trust.agree(axes or {})
         declared = table.pop("sweep", {})
         if not isinstance(declared, Mapping):
             raise ConfigError(Problem("sweep", declared, "a table of axes"))

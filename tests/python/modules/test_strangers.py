@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A file of somebody else may name a file of code. Whatever kind of file it is, that never runs."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+
+import pytest
+
+import tunnelcc as tc
+from helpers import ROOT
+from tunnelcc.formats import iperf3
+from tunnelcc.formats.measurement import algorithm
+from tunnelcc.modules import compiled
+
+_CLASS = """
+import tunnelcc as tc
+class Evil(tc.CongestionControl):
+    def on_ack(self, state, ack):
+        state.cwnd = 10
+"""
+_BASE = {"path": {"rate": "20Mbps", "rtt": "20ms"}, "duration": "2s"}
+
+
+@pytest.fixture
+def evil(tmp_path):
+    """Return the path of a congestion control that leaves a mark when it is loaded."""
+    file = tmp_path / "evil.py"
+    file.write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\n{_CLASS}")
+    yield str(file)
+    assert not (tmp_path / "ran").exists(), "the file ran"
+    assert not list(compiled.folder().glob("*.so"))
+
+
+def test_what_this_file_tests_would_be_seen(tmp_path):
+    file = tmp_path / "evil.py"
+    file.write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\n{_CLASS}")
+    assert tc.run(tc.Experiment(flows=[tc.Flow(cc=str(file))], duration="1s")).goodput > 0
+    assert (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize("command", ["fit", "run --measured", "run --cc bbr --measured"])
+def test_a_measurement(evil, tmp_path, run, command):
+    table = iperf3.write(tc.run(_BASE | {"duration": "10s"}))
+    table["end"]["sender_tcp_congestion"] = evil
+    file = tmp_path / "measured.json"
+    file.write_text(json.dumps(table))
+    code, out, _ = run(*command.split(), file)
+    assert code == 0
+    assert "evil" not in out
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["./x.py", "x.py", "x.py:Evil", "linux:x.c", "/x.so", "../x", "x.cc", "a b", "", 7, None],
+)
+def test_a_name_in_a_measurement_is_a_word_or_unknown(name):
+    assert algorithm(name) == ""
+    assert algorithm("cubic") == "cubic"
+    assert algorithm("ns3::TcpHtcp") == "ns3::TcpHtcp"
+
+
+def _forged(data, name):
+    """Return a file of a run whose flows have another congestion control, with right checksums."""
+    first, second, rest = data.split(b"\n", 2)
+    head, _, body = rest.partition(b"\n")
+    table = json.loads(head)
+    table["experiment"]["flows"][0]["cc"] = name
+    head = json.dumps(table).encode()
+    digest = hashlib.blake2b(head, digest_size=16).hexdigest().encode()
+    return b"\n".join((first, digest + b" " + second.split()[1], head, body))
+
+
+def _is_run(file):
+    return file.read_bytes().startswith(b"tunnelcc run ")
+
+
+def test_a_stored_run(evil, tmp_path):
+    folder = tmp_path / "runs"
+    tc.sweep(_BASE, {"cc": ["cubic"]}, seeds=1, store=folder, progress=False)
+    (file,) = (it for it in folder.rglob("*") if it.is_file() and _is_run(it))
+    file.write_bytes(_forged(file.read_bytes(), evil))
+    store = tc.Store(folder)
+    (id_,) = store.ids()
+    result = store.load(id_)
+    assert result.goodput > 1e6
+    assert result.experiment.flows[0].cc.name.startswith(evil)
+    for again in (result.experiment, result.experiment.with_({"duration": "1s"})):
+        with pytest.raises(tc.RunError, match="name it yourself"):
+            tc.run(again)
+
+
+def test_results_of_a_sweep(evil, tmp_path, run):
+    data = tc.sweep(_BASE, {"path.rtt": ["10ms", "20ms"]}, seeds=1, store=tmp_path, progress=False)
+    data.attrs["scenario"] = f"flows = [{{ cc = {evil!r} }}]\n" + data.attrs["scenario"]
+    file = tmp_path / "sweep.nc"
+    data.to_netcdf(file, engine="scipy")
+    assert run("plot", str(file), "-o", str(tmp_path / "x.png"))[0] == 0
+
+
+def test_a_record_of_a_sweep(evil, tmp_path, run):
+    tc.sweep(_BASE, {"cc": ["cubic", "reno"]}, seeds=1, store=tmp_path, name="s", progress=False)
+    changed = 0
+    for file in tmp_path.rglob("*"):
+        if file.is_file() and b"reno" in (data := file.read_bytes()) and b"scenario" in data:
+            table = json.loads(data[data.index(b"{") :])
+            changed += 1
+            table["scenario"] = table["scenario"].replace('"reno"', repr(evil))
+            text = json.dumps(table).encode()
+            file.write_bytes(data[: data.index(b"{")] + text)
+    assert changed
+    for command in (["store", "ls"], ["plot"], ["report"]):
+        where = [str(tmp_path)] if command[0] == "store" else [f"{tmp_path}/s"]
+        run(*command, *where)
+
+
+@pytest.mark.parametrize("named", ["under", "carrier"])
+def test_a_tunnels_entry(evil, tmp_path, run, named):
+    text = (ROOT / "tunnelcc" / "catalog" / "tunnels" / "sdwan-tcp-opt.toml").read_text()
+    under, own = 'under = "ipsec-esp"', re.search(r'^(.*\bcc = ")(\w+)"', text, re.MULTILINE)
+    assert under in text
+    assert own
+    changed = {
+        "under": text.replace(under, f'under = {{ name = "ipsec-esp", cc = "{evil}" }}'),
+        "carrier": text.replace(own[0], f'{own[1]}{evil}"'),
+    }[named]
+    file = tmp_path / "mine.toml"
+    for content in (text, changed):
+        file.write_text(content)
+        code, _, err = run("run", "--tunnel", str(file), "--duration", "1s")
+        assert (code == 0) is (content == text), err
+
+
+def test_a_scenario_whatever_the_key(evil, tmp_path, run):
+    for text in (
+        f'flows = [{{ cc = "{evil}" }}]',
+        f'flows = [{{ cc = {{ name = "{evil}" }} }}]',
+        f'tunnel = {{ name = "gost-relay-ws", cc = "{evil}" }}',
+        f'path = {{ cross_traffic = [{{ cc = "{evil}", flows = 1 }}] }}',
+        f'[sweep]\n"flows.0.cc" = ["cubic", "{evil}"]',
+        f'[sweep.zip]\ncc = ["cubic", "{evil}"]',
+        f'[sweep]\n"flows" = [[{{ cc = "{evil}" }}]]',
+    ):
+        file = tmp_path / "scenario.toml"
+        file.write_text(text)
+        for command in ("run", "sweep", "measure", "advise", "search"):
+            assert run(command, str(file), "--duration", "1s")[0] != 0
+        assert run("show", "experiment", str(file))[0] != 0
