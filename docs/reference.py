@@ -18,10 +18,10 @@ from tunnelcc.catalog.packets import PacketEntry
 from tunnelcc.catalog.relay import Carrier, RelayEntry
 from tunnelcc.catalog.stream import StreamCarrier, StreamEntry
 from tunnelcc.cli import cli
-from tunnelcc.config import Experiment
 from tunnelcc.hosts import costs
 from tunnelcc.metrics import METRICS
 from tunnelcc.report.overview import StackLayer, overview
+from tunnelcc.scenario import Experiment
 from tunnelcc.schema import KeyInfo, keys_of
 from tunnelcc.schema.units import format_size
 from tunnelcc.simulation.variables import VARIABLES, Variable, declared

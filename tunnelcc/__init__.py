@@ -23,7 +23,6 @@ from tunnelcc._version import __version__
 
 if TYPE_CHECKING:
     from tunnelcc.config import CrossTraffic as CrossTraffic
-    from tunnelcc.config import Experiment as Experiment
     from tunnelcc.config import Flow as Flow
     from tunnelcc.config import Hosts as Hosts
     from tunnelcc.config import Link as Link
@@ -32,13 +31,14 @@ if TYPE_CHECKING:
     from tunnelcc.config import Ping as Ping
     from tunnelcc.config import Tcp as Tcp
     from tunnelcc.config import Tunnel as Tunnel
-    from tunnelcc.config.scenario import load as load
     from tunnelcc.errors import ConfigError as ConfigError
     from tunnelcc.errors import RunError as RunError
     from tunnelcc.errors import TunnelccError as TunnelccError
     from tunnelcc.metrics import metric as metric
     from tunnelcc.modules.own import CongestionControl as CongestionControl
     from tunnelcc.plots import plot_run as plot_run
+    from tunnelcc.scenario import Experiment as Experiment
+    from tunnelcc.scenario import load as load
     from tunnelcc.searches import search as search
     from tunnelcc.simulation.capture import Capture as Capture
     from tunnelcc.simulation.harm import harm as harm
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 #: Name → its module, and what it is called there if not the same.
 _HOME = {
     "CrossTraffic": "config",
-    "Experiment": "config",
+    "Experiment": "scenario",
     "Flow": "config",
     "Hosts": "config",
     "Link": "config",
@@ -73,7 +73,7 @@ _HOME = {
     "harm": "simulation.harm",
     "run": "simulation.runner",
     "run_many": "simulation.runner",
-    "load": "config.scenario",
+    "load": "scenario",
     "Store": "store",
     "search": "searches",
     "Sweep": "sweeps",
@@ -89,7 +89,7 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'tunnelcc' has no attribute {name!r}")
     module, _, attribute = _HOME[name].partition(":")
     value = getattr(importlib.import_module(f"tunnelcc.{module}"), attribute or name)
-    if module == "config":
+    if module == "config" or name == "Experiment":
         importlib.import_module("tunnelcc.schema").document(value)
     globals()[name] = value
     return value

@@ -663,7 +663,7 @@ def show(what: str, name: str | None, mode: str | None, only: str | None) -> Non
         expected = "no --only, because only `show experiment FILE` has sections"
         raise ConfigError(Problem("--only", only, expected))
     if is_file:
-        from tunnelcc.config import scenario
+        from tunnelcc import scenario
         from tunnelcc.report.network import print_network
 
         print_network(scenario.load_base(Path(name or "")), only)

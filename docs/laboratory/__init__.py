@@ -20,11 +20,11 @@ from typing import Any
 from urllib.parse import unquote
 
 from tunnelcc import catalog, core
-from tunnelcc.config import Experiment
-from tunnelcc.config.draws import uniform
-from tunnelcc.config.resolved import ResolvedNetwork, resolve
 from tunnelcc.errors import ConfigError
 from tunnelcc.metrics.limits import LIMITS
+from tunnelcc.network.draws import uniform
+from tunnelcc.network.resolved import ResolvedNetwork, resolve
+from tunnelcc.scenario import Experiment
 from tunnelcc.schema.units import parse_buffer, parse_probability, parse_rate, parse_time
 from tunnelcc.simulation.spec import experiment_spec
 

@@ -28,7 +28,7 @@ import tunnelcc as tc
 from tests.fuzz import invariants
 from tests.fuzz.tables import Draw, make_files
 from tunnelcc import core
-from tunnelcc.config import Experiment
+from tunnelcc.scenario import Experiment
 from tunnelcc.store import run_id
 
 _FORK = multiprocessing.get_context("fork")

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import tunnelcc as tc
 from tests.fuzz.mutate import change_text
-from tunnelcc.config import Experiment, scenario
+from tunnelcc import scenario
+from tunnelcc.scenario import Experiment
 from tunnelcc.schema.toml import parse_toml
 from tunnelcc.store import run_id
 

@@ -14,8 +14,8 @@ import numpy as np
 import tunnelcc as tc
 from tests.fuzz.mutate import change_bytes
 from tunnelcc import fit
-from tunnelcc.config import Experiment
 from tunnelcc.formats import flent, iperf3
+from tunnelcc.scenario import Experiment
 
 _SS = """{0}
 ESTAB 0 2895464 10.0.0.1:40000 10.0.0.2:5201

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from tunnelcc.config import Experiment
 from tunnelcc.metrics.formulas import bbr_share_of_capacity, ware_share
+from tunnelcc.scenario import Experiment
 from validation.check import Case, Check, Group, Measure
 from validation.compare import Between, MeanNear
 from validation.linux import goodputs

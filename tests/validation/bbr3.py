@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from tunnelcc.config import Experiment
+from tunnelcc.scenario import Experiment
 from validation import causes
 from validation.bbr import against_cubic, first_share, plain
 from validation.check import Case, Check, Group, Kind

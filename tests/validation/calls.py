@@ -15,8 +15,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from tunnelcc.config import Experiment
 from tunnelcc.metrics import mean
+from tunnelcc.scenario import Experiment
 from validation import programs
 from validation.check import Case, Check
 from validation.compare import MeanNear

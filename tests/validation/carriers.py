@@ -11,7 +11,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from tunnelcc.config import Experiment
+from tunnelcc.scenario import Experiment
 from validation.check import Case, Check
 from validation.compare import MeanNear
 from validation.measure import Measurement, Series

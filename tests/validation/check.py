@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from tunnelcc.config import Experiment
+from tunnelcc.scenario import Experiment
 from validation.compare import Comparison, Judgement
 from validation.measure import Measurement
 

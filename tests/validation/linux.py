@@ -20,8 +20,8 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from tunnelcc.config import Experiment
 from tunnelcc.metrics import mean
+from tunnelcc.scenario import Experiment
 from validation import causes, theory
 from validation.check import Case, Check, Group, Kind, Measure
 from validation.compare import Between, MeanNear, SameBranches, SameFrequency

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tunnelcc import metrics
-from tunnelcc.config.draws import single_flows
+from tunnelcc.network.draws import single_flows
 from tunnelcc.simulation.result import Result
 
 #: Start-up that the reference's steady columns leave out, s.

@@ -15,8 +15,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
-from tunnelcc.config import Experiment
 from tunnelcc.metrics import mean
+from tunnelcc.scenario import Experiment
 from validation import causes
 from validation.check import Case, Check, Group, Kind
 from validation.compare import MeanNear

@@ -17,7 +17,7 @@ from dataclasses import replace
 from statistics import fmean, median
 from typing import Any
 
-from tunnelcc.config import Experiment
+from tunnelcc.scenario import Experiment
 from validation.carriers import REFERENCE, Cell, Comparison, cells, goodput
 from validation.check import Case, Check, Kind
 from validation.compare import MeanNear, SameBranches

@@ -15,8 +15,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tunnelcc.config import Experiment
 from tunnelcc.errors import RunError
+from tunnelcc.scenario import Experiment
 from validation.check import Case, Check, Group, Kind
 from validation.compare import MeanNear
 from validation.measure import Measurement

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from tunnelcc.config import Experiment
 from tunnelcc.metrics.formulas import cubic_window, reno_window
+from tunnelcc.scenario import Experiment
 from validation import causes
 from validation.check import Case, Check, Group, Kind, Measure
 from validation.compare import MeanNear

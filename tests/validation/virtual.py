@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tunnelcc.config import Experiment
 from tunnelcc.metrics import mean
+from tunnelcc.scenario import Experiment
 from validation import causes
 from validation.check import Case, Check, Group, Kind
 from validation.compare import MeanNear

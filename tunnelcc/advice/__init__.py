@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tunnelcc import catalog
+from tunnelcc import scenario as scenarios
 from tunnelcc.advice.goals import CONGESTION_CONTROLS, GOALS, MIX, TUNNELS, Goal, with_mix
-from tunnelcc.config import Experiment
-from tunnelcc.config import scenario as scenarios
 from tunnelcc.errors import ConfigError, Problem, unknown_name
 from tunnelcc.metrics import paired
 from tunnelcc.metrics.paired import Difference
+from tunnelcc.scenario import Experiment
 from tunnelcc.schema.units import format_probability, format_rate, format_time
 from tunnelcc.sweeps import Sweep, Tally, results_of
 from tunnelcc.sweeps import run as run_sweep

@@ -12,11 +12,11 @@ import click
 import numpy as np
 
 from tunnelcc import advice as advices
+from tunnelcc import scenario as scenarios
 from tunnelcc.advice import Advice, Candidate, Goal
 from tunnelcc.commands.interrupt import interruptible
 from tunnelcc.commands.options import KEYS, changes, listed
 from tunnelcc.commands.sweep import parse_seeds
-from tunnelcc.config import scenario as scenarios
 from tunnelcc.errors import ConfigError, Problem
 from tunnelcc.metrics.paired import CONFIDENCE, Difference
 from tunnelcc.output.tables import Table, console

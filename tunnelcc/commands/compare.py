@@ -10,9 +10,9 @@ from pathlib import Path
 import click
 import numpy as np
 
+from tunnelcc import scenario as scenarios
 from tunnelcc.commands.options import KEYS, changes, check_no_axis, listed
 from tunnelcc.commands.sweep import Comparison, find_all, parse_seeds, run_and_print
-from tunnelcc.config import scenario as scenarios
 from tunnelcc.errors import MISSING, ConfigError, Problem
 from tunnelcc.modules import trust
 from tunnelcc.plots import check_file, save

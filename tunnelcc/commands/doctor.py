@@ -93,7 +93,7 @@ def _machine() -> str:
 
 
 def _simulation() -> str:
-    from tunnelcc.config import Experiment
+    from tunnelcc.scenario import Experiment
     from tunnelcc.simulation.runner import run
 
     table = {"path": {"rate": "10Mbps", "rtt": "20ms"}, "duration": "5s", "warmup": "2s"}

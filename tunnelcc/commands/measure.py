@@ -11,7 +11,6 @@ import numpy as np
 
 from tunnelcc import measure as measuring
 from tunnelcc.commands.sweep import parse_seeds
-from tunnelcc.config import Experiment
 from tunnelcc.errors import ConfigError, Problem
 from tunnelcc.measure import Measured
 from tunnelcc.metrics import mean_and_half_width
@@ -19,6 +18,7 @@ from tunnelcc.output import files
 from tunnelcc.output.tables import Table, console
 from tunnelcc.plots import check_file, plot_beside
 from tunnelcc.report.cell import Cell
+from tunnelcc.scenario import Experiment
 from tunnelcc.simulation.result import Result
 from tunnelcc.sweeps.declaration import seeds_of
 

@@ -8,10 +8,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tunnelcc.config import Experiment
-from tunnelcc.config import scenario as scenarios
+from tunnelcc import scenario as scenarios
 from tunnelcc.errors import ConfigError, Problem
 from tunnelcc.modules import trust
+from tunnelcc.scenario import Experiment
 from tunnelcc.schema.toml import parse_value
 
 if TYPE_CHECKING:

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from tunnelcc import scenario as scenarios
 from tunnelcc.commands import doctor
 from tunnelcc.commands.interrupt import interruptible
 from tunnelcc.commands.sweep import find_all, parse_seeds
-from tunnelcc.config import scenario as scenarios
 from tunnelcc.errors import ConfigError, Problem
 from tunnelcc.output.files import make_directory
 from tunnelcc.sweeps import Sweep, open_results, results_of, run

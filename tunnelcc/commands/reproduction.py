@@ -7,8 +7,10 @@ import shlex
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from tunnelcc.config import Experiment, Flow, scenario
+from tunnelcc import scenario
+from tunnelcc.config import Flow
 from tunnelcc.errors import ConfigError
+from tunnelcc.scenario import Experiment
 from tunnelcc.schema.toml import write_value
 
 

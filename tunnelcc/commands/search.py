@@ -13,9 +13,9 @@ from typing import Any
 
 import click
 
+from tunnelcc import scenario as scenarios
 from tunnelcc.commands.interrupt import interruptible
 from tunnelcc.commands.options import parsed
-from tunnelcc.config import scenario as scenarios
 from tunnelcc.errors import ConfigError, Problem
 from tunnelcc.metrics import Metric, find
 from tunnelcc.output.files import check_file

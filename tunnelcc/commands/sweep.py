@@ -17,9 +17,9 @@ import click
 import numpy as np
 from numpy.typing import NDArray
 
+from tunnelcc import scenario as scenarios
 from tunnelcc.commands.interrupt import interruptible
 from tunnelcc.commands.options import check_no_axis, parsed
-from tunnelcc.config import scenario as scenarios
 from tunnelcc.errors import ConfigError, Problem, TunnelccError, unknown_name
 from tunnelcc.metrics import STORED, Metric, find, own_metrics
 from tunnelcc.metrics.question import question

@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Experiments as users write them: the same keys in Python and in TOML.
+"""The keys of experiments as users write them, the same in Python and in TOML.
 
-Values have units. They are stored in SI units (bit/s, seconds, bytes, probabilities). ``resolved``
-has what follows from them: hosts, links, routes and flows with all their numbers. Every error is a
+Values have units. They are stored in SI units (bit/s, seconds, bytes, probabilities). What follows
+from them is in ``tunnelcc.network``, a whole experiment in ``tunnelcc.scenario``. Every error is a
 ConfigError that names the key.
 """
 
 from tunnelcc.config.congestion import CongestionControl
-from tunnelcc.config.experiment import Experiment
 from tunnelcc.config.flow import Flow
 from tunnelcc.config.hosts import HostOverrides, Hosts
 from tunnelcc.config.network import Link, Network
@@ -19,7 +18,6 @@ from tunnelcc.config.tunnel import Hop, Tunnel
 __all__ = [
     "CongestionControl",
     "CrossTraffic",
-    "Experiment",
     "Flow",
     "GilbertElliott",
     "Hop",

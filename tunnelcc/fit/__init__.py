@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tunnelcc.config import Experiment
 from tunnelcc.errors import ConfigError, Problem, TunnelccError
 from tunnelcc.fit.features import as_measured, features
 from tunnelcc.fit.reading import Reading, reading
@@ -24,6 +23,7 @@ from tunnelcc.formats.measurement import Measurement, merged
 from tunnelcc.formats.read import read
 from tunnelcc.modules import trust
 from tunnelcc.output.progress import RunsProgress
+from tunnelcc.scenario import Experiment
 from tunnelcc.schema.units import format_probability, format_rate, format_time
 from tunnelcc.simulation.limited import of_flows
 from tunnelcc.simulation.result import Result

@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tunnelcc.config import Experiment
-from tunnelcc.config.scenario import experiment_of
 from tunnelcc.errors import TunnelccError
 from tunnelcc.learning.session import Report, Session
 from tunnelcc.learning.view import (
@@ -24,6 +22,7 @@ from tunnelcc.learning.view import (
     check_history,
     seconds,
 )
+from tunnelcc.scenario import Experiment, experiment_of
 
 try:
     import gymnasium

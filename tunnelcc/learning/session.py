@@ -12,9 +12,9 @@ import threading
 from dataclasses import dataclass
 from queue import SimpleQueue
 
-from tunnelcc.config import Experiment
 from tunnelcc.errors import RunError
 from tunnelcc.modules.own import CongestionControl, Interval, State
+from tunnelcc.scenario import Experiment
 from tunnelcc.simulation import runner
 from tunnelcc.simulation.result import Result
 

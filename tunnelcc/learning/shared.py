@@ -11,8 +11,6 @@ from gymnasium import spaces
 from gymnasium.utils import seeding
 from numpy.typing import NDArray
 
-from tunnelcc.config import Experiment
-from tunnelcc.config.scenario import experiment_of
 from tunnelcc.errors import ConfigError, Problem, TunnelccError
 from tunnelcc.learning.session import Report, Session
 from tunnelcc.learning.view import (
@@ -26,6 +24,7 @@ from tunnelcc.learning.view import (
     check_history,
     seconds,
 )
+from tunnelcc.scenario import Experiment, experiment_of
 
 try:
     from pettingzoo import AECEnv

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tunnelcc.config import Experiment
 from tunnelcc.errors import MISSING, ConfigError, Problem
 from tunnelcc.learning.session import Learner, Report, Session
+from tunnelcc.scenario import Experiment
 from tunnelcc.schema.units import UnitError, parse_time
 
 #: Numbers of an observation for each interval, and the greatest.

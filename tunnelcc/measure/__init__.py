@@ -24,13 +24,13 @@ from typing import Any
 import numpy as np
 
 from tunnelcc import catalog
-from tunnelcc.config import Experiment
-from tunnelcc.config.draws import single_flows
 from tunnelcc.config.queue import DropTail
-from tunnelcc.config.resolved import resolve
 from tunnelcc.errors import ConfigError, Problem, TunnelccError, as_written
 from tunnelcc.formats.measurement import Measurement, Stream
 from tunnelcc.modules import compiler
+from tunnelcc.network.draws import single_flows
+from tunnelcc.network.resolved import resolve
+from tunnelcc.scenario import Experiment
 from tunnelcc.schema.toml import read_toml
 
 #: Late packets (ms, 99th percentile) from which on the machine is too busy to measure.

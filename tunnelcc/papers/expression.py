@@ -13,8 +13,8 @@ from collections.abc import Mapping
 from functools import cache
 from types import CodeType
 
-from tunnelcc.config import Experiment
-from tunnelcc.config.resolved import resolve
+from tunnelcc.network.resolved import resolve
+from tunnelcc.scenario import Experiment
 
 FUNCTIONS = {"sqrt": math.sqrt, "log2": math.log2, "min": min, "max": max}
 _NODES = (

@@ -8,11 +8,11 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from tunnelcc.config import Experiment
 from tunnelcc.metrics import METRICS, SELECTION
 from tunnelcc.papers import expression
 from tunnelcc.papers.format import Quantity
 from tunnelcc.papers.points import DIAGNOSTICS, Observation
+from tunnelcc.scenario import Experiment
 from tunnelcc.simulation.result import Result
 
 

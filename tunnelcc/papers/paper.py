@@ -11,12 +11,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tunnelcc.config import Experiment
-from tunnelcc.config import scenario as scenarios
+from tunnelcc import scenario as scenarios
 from tunnelcc.errors import MISSING, ConfigError, Problem, nearest
 from tunnelcc.papers import published
 from tunnelcc.papers.claims import Claim
 from tunnelcc.papers.format import Figure, PaperFile, Parameter
+from tunnelcc.scenario import Experiment
 from tunnelcc.schema.toml import read_toml
 
 # In a source tree the folder beside the package, else what the wheel brings.

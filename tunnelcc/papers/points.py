@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tunnelcc import core
-from tunnelcc.config import Experiment
+from tunnelcc.scenario import Experiment
 
 Series = NDArray[np.float64]
 

@@ -14,7 +14,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tunnelcc.config import Experiment
 from tunnelcc.errors import RunError
 from tunnelcc.output.progress import RunsProgress
 from tunnelcc.papers.compare import Reproduction, Simulated
@@ -22,6 +21,7 @@ from tunnelcc.papers.format import Figure
 from tunnelcc.papers.observe import compute, observe
 from tunnelcc.papers.paper import Paper
 from tunnelcc.papers.points import Point
+from tunnelcc.scenario import Experiment
 from tunnelcc.store import Store
 from tunnelcc.sweeps.execute import complete, executor
 

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tunnelcc import core
-from tunnelcc.config.connection import Connection
-from tunnelcc.config.resolved import ResolvedNetwork, ResolvedTunnel
+from tunnelcc.network.connection import Connection
+from tunnelcc.network.resolved import ResolvedNetwork, ResolvedTunnel
 from tunnelcc.plots.style import algorithm_style, category_style
 
 if TYPE_CHECKING:

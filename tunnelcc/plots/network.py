@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tunnelcc.config.connection import Connection
-from tunnelcc.config.topology import ResolvedLink, Step, Topology
 from tunnelcc.metrics import METRICS
+from tunnelcc.network.connection import Connection
+from tunnelcc.network.topology import ResolvedLink, Step, Topology
 from tunnelcc.plots.flows import tunnel_name
 from tunnelcc.plots.style import STYLE, category_style, check_file, save, take_literally
 from tunnelcc.schema.units import format_rate, format_time, spaced

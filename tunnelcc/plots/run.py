@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tunnelcc.config.topology import Step
+from tunnelcc.network.topology import Step
 from tunnelcc.plots.flows import Kind, colours, kinds, style_of
 from tunnelcc.plots.layout import set_title
 from tunnelcc.plots.network import draw_network, has_network, network_height

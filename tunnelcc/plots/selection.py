@@ -28,7 +28,7 @@ from tunnelcc.schema.toml import parse_toml
 if TYPE_CHECKING:
     import xarray
 
-    from tunnelcc.config import Experiment
+    from tunnelcc.scenario import Experiment
 
 #: Ratio of the largest base RTT of a flow to the least, where a sweep varies it: a further axis.
 RTT_RATIO = "rtt_ratio"
@@ -116,7 +116,7 @@ class Selection:
     @cached_property
     def base(self) -> Experiment:
         """The scenario that the axes change."""
-        from tunnelcc.config import Experiment
+        from tunnelcc.scenario import Experiment
 
         experiment: Experiment = Experiment.parse(self._scenario[0])
         return experiment
@@ -134,7 +134,7 @@ class Selection:
         Raises ConfigError if they are not known: the results lack an axis of the sweep, or have
         values only as texts.
         """
-        from tunnelcc.config import scenario
+        from tunnelcc import scenario
 
         table, keys = self._scenario
         if missing := keys - self.results.coords.keys():

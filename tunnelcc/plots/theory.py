@@ -21,14 +21,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tunnelcc.config import Path
-from tunnelcc.config.resolved import resolve
 from tunnelcc.errors import ConfigError
 from tunnelcc.metrics import formulas
+from tunnelcc.network.resolved import resolve
 
 if TYPE_CHECKING:
-    from tunnelcc.config import Experiment, Flow
-    from tunnelcc.config.connection import Connection
+    from tunnelcc.config import Flow
+    from tunnelcc.network.connection import Connection
     from tunnelcc.plots.selection import Selection
+    from tunnelcc.scenario import Experiment
 
 Values = NDArray[np.float64]
 _GOODPUTS = ("goodput", "flow_goodput")

@@ -121,7 +121,7 @@ def print_experiment(name: str | None = None) -> None:
     ``name``: only that key, the keys of that table, or else the keys that have this word in their
     name or their meaning. Raises ConfigError if there is none.
     """
-    from tunnelcc.config import Experiment
+    from tunnelcc.scenario import Experiment
 
     out, rows, told = console(), [], set()
     abbreviated = _abbreviated()

@@ -14,12 +14,13 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from tunnelcc.config import Experiment, origins
-from tunnelcc.config.connection import Connection
-from tunnelcc.config.origins import Number
-from tunnelcc.config.resolved import ResolvedNetwork, resolve
 from tunnelcc.errors import unknown_name
+from tunnelcc.network import origins
+from tunnelcc.network.connection import Connection
+from tunnelcc.network.origins import Number
+from tunnelcc.network.resolved import ResolvedNetwork, resolve
 from tunnelcc.output.tables import console
+from tunnelcc.scenario import Experiment
 from tunnelcc.schema.units import format_rate, format_size, format_time, mbit
 from tunnelcc.simulation import fair
 

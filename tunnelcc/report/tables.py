@@ -20,9 +20,9 @@ from tunnelcc.simulation.limited import path_leg
 if TYPE_CHECKING:
     import xarray
 
-    from tunnelcc.config import Experiment
-    from tunnelcc.config.resolved import ResolvedFlow
     from tunnelcc.formats.measurement import Measurement
+    from tunnelcc.network.resolved import ResolvedFlow
+    from tunnelcc.scenario import Experiment
     from tunnelcc.simulation.result import Result
 
 # With more flows than this, a table shows those of each group as one line.

@@ -19,12 +19,11 @@ from typing import Any
 
 import numpy as np
 
-from tunnelcc.config import Experiment
-from tunnelcc.config.scenario import build, experiment_of
 from tunnelcc.errors import MISSING, ConfigError, Problem, RunError, TunnelccError
 from tunnelcc.metrics import AnyMetric, Metric, find, mean_and_half_width
 from tunnelcc.modules import trust
 from tunnelcc.output.progress import RunsProgress
+from tunnelcc.scenario import Experiment, build, experiment_of
 from tunnelcc.store import Store
 from tunnelcc.sweeps.axes import Interval, check_has_effect, parse_interval
 from tunnelcc.sweeps.execute import complete, executor

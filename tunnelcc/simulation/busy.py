@@ -11,7 +11,7 @@ from tunnelcc.hosts import costs
 
 if TYPE_CHECKING:
     from tunnelcc.config import Tunnel
-    from tunnelcc.config.resolved import ResolvedNetwork
+    from tunnelcc.network.resolved import ResolvedNetwork
 
 # Measured programs needed up to twice the CPU time that the simulator counts, in which the kernel's
 # own work for a packet is free (tests/validation/data/README.md, "Where the CPU is the limit").

@@ -15,8 +15,8 @@ from typing import Any
 
 from tunnelcc import core
 from tunnelcc._version import __version__
-from tunnelcc.config.resolved import ResolvedNetwork, ResolvedTunnel
 from tunnelcc.errors import ConfigError, Problem, nearest
+from tunnelcc.network.resolved import ResolvedNetwork, ResolvedTunnel
 from tunnelcc.output.files import make_directory
 from tunnelcc.schema import kinds
 from tunnelcc.schema.units import UnitError

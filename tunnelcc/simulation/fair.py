@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tunnelcc import metrics
-from tunnelcc.config.connection import Connection
 from tunnelcc.config.path import LinkDirection
-from tunnelcc.config.resolved import ResolvedNetwork
-from tunnelcc.config.topology import Step
 from tunnelcc.metrics.convergence import WINDOW
+from tunnelcc.network.connection import Connection
+from tunnelcc.network.resolved import ResolvedNetwork
+from tunnelcc.network.topology import Step
 from tunnelcc.simulation.parts import Parts
 
 Series = NDArray[np.float64]

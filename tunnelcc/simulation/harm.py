@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from tunnelcc import metrics
-from tunnelcc.config import Experiment
-from tunnelcc.config.resolved import resolve, uses_reverse
+from tunnelcc.network.resolved import resolve, uses_reverse
+from tunnelcc.scenario import Experiment
 from tunnelcc.simulation import runner
 from tunnelcc.simulation.capture import Capture
 from tunnelcc.simulation.result import Result

@@ -15,18 +15,18 @@ from functools import cached_property
 from math import inf
 from typing import TYPE_CHECKING, Any
 
-from tunnelcc.config.connection import UNSCALED_WINDOW
 from tunnelcc.config.queue import Cake
-from tunnelcc.config.topology import Step
 from tunnelcc.hosts.kernels import kernels
 from tunnelcc.metrics import limits
 from tunnelcc.metrics.samples import mean, median
+from tunnelcc.network.connection import UNSCALED_WINDOW
+from tunnelcc.network.topology import Step
 from tunnelcc.schema.units import format_rate, format_size
 
 if TYPE_CHECKING:
     from tunnelcc.catalog.relay import RelayEntry
     from tunnelcc.config.path import LinkDirection, Policer
-    from tunnelcc.config.resolved import ResolvedFlow, ResolvedNetwork
+    from tunnelcc.network.resolved import ResolvedFlow, ResolvedNetwork
 
 # Above this utilisation, on average or for most of the time, the link is what limits.
 _FULL = 0.95

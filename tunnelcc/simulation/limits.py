@@ -6,9 +6,9 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from tunnelcc.config.resolved import ResolvedNetwork
-from tunnelcc.config.topology import ResolvedLink
 from tunnelcc.errors import ConfigError, Problem
+from tunnelcc.network.resolved import ResolvedNetwork
+from tunnelcc.network.topology import ResolvedLink
 from tunnelcc.schema.units import format_time
 
 # Scoreboard of sender and receiver per segment in flight, lines and rings at their power of two.

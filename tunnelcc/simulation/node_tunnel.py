@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 from tunnelcc import catalog
-from tunnelcc.config import Experiment, Path
-from tunnelcc.config.resolved import resolve
+from tunnelcc.config import Path
 from tunnelcc.errors import MISSING, ConfigError, Problem
+from tunnelcc.network.resolved import resolve
+from tunnelcc.scenario import Experiment
 from tunnelcc.simulation.capture import tunnel_packets
 from tunnelcc.simulation.spec import network_spec
 from tunnelcc.simulation.spec_parts import Spec, congestion, spec_text

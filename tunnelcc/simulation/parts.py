@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tunnelcc import core, metrics
-from tunnelcc.config import Experiment
-from tunnelcc.config.resolved import ResolvedNetwork, resolve
-from tunnelcc.config.topology import Step
+from tunnelcc.network.resolved import ResolvedNetwork, resolve
+from tunnelcc.network.topology import Step
+from tunnelcc.scenario import Experiment
 from tunnelcc.simulation import limited
 from tunnelcc.simulation.limited import path_leg
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from tunnelcc.catalog.values import LEAST_MTU, MOST_MTU
 
 if TYPE_CHECKING:
-    from tunnelcc.config.connection import Connection
-    from tunnelcc.config.resolved import ResolvedNetwork
-    from tunnelcc.config.topology import ResolvedLink
+    from tunnelcc.network.connection import Connection
+    from tunnelcc.network.resolved import ResolvedNetwork
+    from tunnelcc.network.topology import ResolvedLink
 
 
 def sentences(network: ResolvedNetwork, totals: Mapping[str, Any]) -> Iterator[str]:

@@ -19,10 +19,10 @@ import numpy as np
 
 from tunnelcc import core, metrics
 from tunnelcc._version import __version__
-from tunnelcc.config import Experiment
-from tunnelcc.config.resolved import ResolvedNetwork
 from tunnelcc.errors import ConfigError, Problem, unknown_name
 from tunnelcc.metrics import AnyMetric, Metric
+from tunnelcc.network.resolved import ResolvedNetwork
+from tunnelcc.scenario import Experiment
 from tunnelcc.schema.units import (
     UnitError,
     format_rate,

@@ -11,12 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from tunnelcc import core, modules
-from tunnelcc.config import Experiment
-from tunnelcc.config.resolved import ResolvedNetwork, resolve
-from tunnelcc.config.scenario import experiment_of
 from tunnelcc.errors import RunError
 from tunnelcc.metrics import AnyMetric, own_metrics
+from tunnelcc.network.resolved import ResolvedNetwork, resolve
 from tunnelcc.output.progress import Progress
+from tunnelcc.scenario import Experiment, experiment_of
 from tunnelcc.simulation import limits
 from tunnelcc.simulation.capture import Capture
 from tunnelcc.simulation.result import Result

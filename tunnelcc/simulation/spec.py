@@ -13,12 +13,13 @@ from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 
 from tunnelcc.catalog.values import datagram_headers
-from tunnelcc.config import Experiment, Hosts
-from tunnelcc.config.connection import Connection
-from tunnelcc.config.draws import uniform
-from tunnelcc.config.resolved import ResolvedNetwork, ResolvedTunnel, resolve
-from tunnelcc.config.topology import ResolvedLink, Route, Step
+from tunnelcc.config import Hosts
 from tunnelcc.hosts.kernels import kernels
+from tunnelcc.network.connection import Connection
+from tunnelcc.network.draws import uniform
+from tunnelcc.network.resolved import ResolvedNetwork, ResolvedTunnel, resolve
+from tunnelcc.network.topology import ResolvedLink, Route, Step
+from tunnelcc.scenario import Experiment
 from tunnelcc.simulation import spec_tcp
 from tunnelcc.simulation.spec_links import link
 from tunnelcc.simulation.spec_parts import (

@@ -7,7 +7,7 @@ from tunnelcc.catalog.values import IP_HEADERS
 from tunnelcc.config import LinkDirection
 from tunnelcc.config.path import DuplexLink
 from tunnelcc.config.queue import Cake, DropTail, Red
-from tunnelcc.config.topology import ResolvedLink, half_of
+from tunnelcc.network.topology import ResolvedLink, half_of
 from tunnelcc.simulation.spec_parts import Spec, nanoseconds, same
 
 

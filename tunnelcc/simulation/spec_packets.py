@@ -10,8 +10,8 @@ from tunnelcc.catalog.datagram import DatagramEntry
 from tunnelcc.catalog.layers import Fec, PacketLayers, Surroundings, compression
 from tunnelcc.catalog.packets import PacketEntry
 from tunnelcc.catalog.stream import StreamEntry
-from tunnelcc.config.connection import Connection
 from tunnelcc.hosts import costs
+from tunnelcc.network.connection import Connection
 from tunnelcc.simulation.spec_parts import Spec, congestion, handshake, same
 from tunnelcc.simulation.spec_tcp import carrier_tcp as tcp_of_carrier
 from tunnelcc.simulation.spec_tcp import flow_tcp as tcp_of_flow

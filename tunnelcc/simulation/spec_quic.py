@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from tunnelcc.catalog.quic import ChromiumBbr, Quic, transport
 from tunnelcc.catalog.values import datagram_headers
-from tunnelcc.config.connection import Connection
+from tunnelcc.network.connection import Connection
 from tunnelcc.simulation.spec_parts import Spec, congestion, handshake, same
 
 

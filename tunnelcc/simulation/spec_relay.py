@@ -20,9 +20,9 @@ from tunnelcc.catalog.relay import (
 from tunnelcc.catalog.rudp import Rudp
 from tunnelcc.catalog.values import datagram_headers, parity_counts
 from tunnelcc.config import Tunnel
-from tunnelcc.config.connection import Connection
 from tunnelcc.config.tunnel import KcpKeys
 from tunnelcc.hosts import costs
+from tunnelcc.network.connection import Connection
 from tunnelcc.simulation.spec_parts import Spec, handshake, layer_wire_bytes, nanoseconds, same
 from tunnelcc.simulation.spec_quic import quic_connection
 from tunnelcc.simulation.spec_tcp import (

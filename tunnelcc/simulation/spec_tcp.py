@@ -6,9 +6,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tunnelcc.config import Hosts, Tcp, Tunnel
-from tunnelcc.config.connection import UNSCALED_WINDOW, Connection, full_segments
 from tunnelcc.config.tcp import TIMESTAMP_BYTES
 from tunnelcc.hosts.kernels import kernels
+from tunnelcc.network.connection import UNSCALED_WINDOW, Connection, full_segments
 from tunnelcc.simulation.spec_parts import Spec, nanoseconds, same
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from tunnelcc.catalog.datagram import DatagramEntry
 from tunnelcc.catalog.packets import PacketEntry
 from tunnelcc.catalog.relay import RelayEntry
 from tunnelcc.catalog.stream import StreamEntry
-from tunnelcc.config.connection import Connection
+from tunnelcc.network.connection import Connection
 from tunnelcc.simulation import spec_packets, spec_relay
 from tunnelcc.simulation.spec_parts import Spec
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from tunnelcc import core
-from tunnelcc.config import Experiment
+from tunnelcc.scenario import Experiment
 from tunnelcc.simulation.spec import experiment_spec, spec_text
 
 _DIGEST_BYTES = 16

@@ -29,8 +29,8 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from tunnelcc.config import Experiment
 from tunnelcc.errors import ConfigError, RunError, TunnelccError
+from tunnelcc.scenario import Experiment
 from tunnelcc.simulation.result import Result
 from tunnelcc.store.summary import summarise, summary_version
 

@@ -26,8 +26,8 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO, TypeVar
 
-from tunnelcc.config import Experiment
 from tunnelcc.errors import ConfigError, Problem, RunError, TunnelccError, nearest
+from tunnelcc.scenario import Experiment
 from tunnelcc.simulation.result import Result
 from tunnelcc.store import record as records
 from tunnelcc.store import runfile

@@ -26,7 +26,7 @@ def summarise(result: Result) -> dict[str, Any]:
 def summary_version() -> str:
     """Return a hash of the code that computes metrics from a run and its experiment."""
     package = Path(__file__).parents[1]
-    rooms = ("config", "metrics", "simulation")
+    rooms = ("config", "metrics", "network", "simulation")
     files = [file for room in rooms for file in sorted((package / room).glob("*.py"))]
     digest = hashlib.blake2b(digest_size=_DIGEST_BYTES)
     for file in files:

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tunnelcc._version import __version__
-from tunnelcc.config import Experiment
 from tunnelcc.errors import ConfigError, Problem, TunnelccError
 from tunnelcc.metrics import AnyMetric, Metric, own_metrics
 from tunnelcc.output.progress import RunsProgress
+from tunnelcc.scenario import Experiment
 from tunnelcc.schema.toml import parse_toml
 from tunnelcc.store import METRICS, RUN, Store, StoreError, model_version
 from tunnelcc.store.identity import sources

@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from tunnelcc import core, modules
-from tunnelcc.config import CongestionControl, scenario
-from tunnelcc.config.draws import uniform
+from tunnelcc import core, modules, scenario
+from tunnelcc.config import CongestionControl
 from tunnelcc.config.keys import key_info
 from tunnelcc.core.parameters import parse_parameter
 from tunnelcc.errors import MISSING, ConfigError, Problem, nearest, unknown_name
+from tunnelcc.network.draws import uniform
 from tunnelcc.schema import BUFFER, Kind, Model
 from tunnelcc.schema.units import Buffer, UnitError
 

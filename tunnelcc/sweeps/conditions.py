@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection
 
-from tunnelcc.config import Experiment
+from tunnelcc.scenario import Experiment
 from tunnelcc.schema.units import format_rate, format_time
 
 

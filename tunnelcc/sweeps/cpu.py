@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tunnelcc.config.resolved import ResolvedNetwork, resolve
+from tunnelcc.network.resolved import ResolvedNetwork, resolve
 from tunnelcc.simulation import busy
 from tunnelcc.sweeps.columns import Variables
 from tunnelcc.sweeps.declaration import Sweep

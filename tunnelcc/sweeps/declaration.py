@@ -28,9 +28,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from tunnelcc.config import Experiment, scenario
+from tunnelcc import scenario
 from tunnelcc.errors import MISSING, ConfigError, Problem, unknown_name
 from tunnelcc.modules import trust
+from tunnelcc.scenario import Experiment
 from tunnelcc.schema.toml import write_toml
 from tunnelcc.sweeps.axes import (
     SEED,

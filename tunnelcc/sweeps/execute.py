@@ -13,9 +13,9 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from tunnelcc.config import Experiment
 from tunnelcc.errors import ConfigError, TunnelccError
 from tunnelcc.output.progress import RunsProgress
+from tunnelcc.scenario import Experiment
 from tunnelcc.simulation.pool import parallel
 from tunnelcc.simulation.runner import estimated_work, simulate
 from tunnelcc.simulation.spec import experiment_spec, spec_text

@@ -18,7 +18,7 @@ from tunnelcc.catalog.datagram import DatagramEntry
 from tunnelcc.catalog.layers import Surroundings, wrap
 from tunnelcc.catalog.packets import PacketEntry
 from tunnelcc.catalog.values import IpVersions
-from tunnelcc.config.resolved import resolve
+from tunnelcc.network.resolved import resolve
 from tunnelcc.simulation import spec
 
 CAPTURED = ROOT / "tests" / "reference" / "packets.csv"

@@ -16,8 +16,8 @@ import tunnelcc as tc
 from helpers import ROOT, edited_entry
 from tunnelcc import catalog, core
 from tunnelcc.commands import doctor
-from tunnelcc.config import Experiment
 from tunnelcc.metrics import METRICS
+from tunnelcc.scenario import Experiment
 from tunnelcc.schema import keys_of
 from tunnelcc.store import model_version
 

@@ -14,11 +14,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import tunnelcc as tc
-from tunnelcc import core
-from tunnelcc.config import Experiment, scenario
-from tunnelcc.config.draws import pareto, single_flows, uniform
-from tunnelcc.config.resolved import resolve
+from tunnelcc import core, scenario
 from tunnelcc.errors import nearest
+from tunnelcc.network.draws import pareto, single_flows, uniform
+from tunnelcc.network.resolved import resolve
+from tunnelcc.scenario import Experiment
 from tunnelcc.schema.toml import write_toml
 from tunnelcc.schema.units import Buffer
 from tunnelcc.simulation import harm

@@ -7,8 +7,10 @@ import pytest
 
 import tunnelcc as tc
 from helpers import discipline_with
+from tunnelcc import scenario
 from tunnelcc.catalog.datagram import DatagramEntry
-from tunnelcc.config import Experiment, HostOverrides, LinkDirection, scenario
+from tunnelcc.config import HostOverrides, LinkDirection
+from tunnelcc.scenario import Experiment
 from tunnelcc.schema import keys_of
 from tunnelcc.schema.toml import parse_value
 

@@ -6,7 +6,9 @@ from __future__ import annotations
 import pytest
 
 import tunnelcc as tc
-from tunnelcc.config import Experiment, LinkDirection, scenario
+from tunnelcc import scenario
+from tunnelcc.config import LinkDirection
+from tunnelcc.scenario import Experiment
 from tunnelcc.schema.units import Buffer
 
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import tunnelcc as tc
 from helpers import ROOT
-from tunnelcc.config import scenario
+from tunnelcc import scenario
 from tunnelcc.config.traces import MAX_BYTES, parse_trace
 from tunnelcc.schema.units import UnitError
 from tunnelcc.simulation.spec import experiment_spec

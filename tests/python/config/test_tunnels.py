@@ -8,8 +8,8 @@ import itertools
 import pytest
 
 import tunnelcc as tc
-from tunnelcc import catalog
-from tunnelcc.config import Experiment, scenario
+from tunnelcc import catalog, scenario
+from tunnelcc.scenario import Experiment
 from tunnelcc.schema import listed_as
 from tunnelcc.sweeps import axes
 

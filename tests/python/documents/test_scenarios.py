@@ -7,7 +7,7 @@ import pytest
 
 import tunnelcc as tc
 from helpers import ROOT
-from tunnelcc.config.draws import single_flows
+from tunnelcc.network.draws import single_flows
 
 SCENARIOS = ROOT / "scenarios"
 FILES = sorted([*SCENARIOS.glob("sweeps/*.toml"), *SCENARIOS.glob("tcpeval/*.toml")])

@@ -12,8 +12,8 @@ import pytest
 
 from helpers import ROOT, load_script, tables
 from tunnelcc import catalog, core
-from tunnelcc.config import Experiment
 from tunnelcc.metrics import METRICS
+from tunnelcc.scenario import Experiment
 from tunnelcc.schema import keys_of
 from tunnelcc.simulation.variables import VARIABLES
 

@@ -6,8 +6,8 @@ from __future__ import annotations
 import pytest
 
 import tunnelcc as tc
-from tunnelcc.config.resolved import resolve
 from tunnelcc.hosts.kernels import kernels
+from tunnelcc.network.resolved import resolve
 from tunnelcc.simulation.spec import experiment_spec
 
 MIB = 2**20

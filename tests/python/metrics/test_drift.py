@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tunnelcc as tc
-from tunnelcc.config import scenario
+from tunnelcc import scenario
 from tunnelcc.metrics import METRICS, drift
 
 INTERVAL = 0.1

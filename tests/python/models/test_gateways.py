@@ -11,7 +11,7 @@ import pytest
 
 import tunnelcc as tc
 from helpers import ROOT
-from tunnelcc.config.resolved import resolve
+from tunnelcc.network.resolved import resolve
 from tunnelcc.simulation import fair
 from tunnelcc.simulation.spec import experiment_spec
 

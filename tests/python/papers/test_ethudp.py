@@ -13,10 +13,9 @@ import pytest
 
 import tunnelcc as tc
 from helpers import ROOT
-from tunnelcc import papers
-from tunnelcc.config import scenario
-from tunnelcc.config.resolved import resolve
+from tunnelcc import papers, scenario
 from tunnelcc.hosts import costs
+from tunnelcc.network.resolved import resolve
 from tunnelcc.papers import figures
 from tunnelcc.papers.claims import curves
 from tunnelcc.papers.points import Point

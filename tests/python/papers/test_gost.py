@@ -15,9 +15,8 @@ import pytest
 
 import tunnelcc as tc
 from helpers import ROOT
-from tunnelcc import papers
-from tunnelcc.config import scenario
-from tunnelcc.config.resolved import resolve
+from tunnelcc import papers, scenario
+from tunnelcc.network.resolved import resolve
 from tunnelcc.papers import compare
 from tunnelcc.papers.compare import Simulated
 from tunnelcc.papers.points import Observation, Point

@@ -8,8 +8,7 @@ import csv
 import pytest
 
 from helpers import ROOT
-from tunnelcc import papers
-from tunnelcc.config import scenario
+from tunnelcc import papers, scenario
 from tunnelcc.papers import compare, expression
 from tunnelcc.papers.simulate import simulate
 from validation.reference import cells

@@ -6,8 +6,8 @@ from __future__ import annotations
 import pytest
 
 import tunnelcc as tc
-from tunnelcc.config import Experiment
-from tunnelcc.config.resolved import resolve
+from tunnelcc.network.resolved import resolve
+from tunnelcc.scenario import Experiment
 from tunnelcc.simulation import busy
 
 

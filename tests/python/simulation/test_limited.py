@@ -13,7 +13,7 @@ import pytest
 import tunnelcc as tc
 from tunnelcc.commands.compare import declare
 from tunnelcc.commands.options import KEYS
-from tunnelcc.config.resolved import resolve
+from tunnelcc.network.resolved import resolve
 from tunnelcc.store import Store
 from tunnelcc.sweeps.results import variables
 from tunnelcc.sweeps.table import limiting_defaults, print_results
@@ -423,7 +423,7 @@ def test_the_lossy_hop_of_a_chain_is_named_with_its_key():
 
 def _run(keys, changes=None):
     table = {"path": FAST, "flows": {"cc": "cubic"}, "duration": "4s", **keys}
-    experiment = tc.config.scenario.build(table, changes or {})
+    experiment = tc.scenario.build(table, changes or {})
     result = tc.run(experiment, progress=False)
     return result.to_dict()["flows"][0]
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import tunnelcc as tc
-from tunnelcc.config import Experiment
+from tunnelcc.scenario import Experiment
 
 NUMBER, MAYBE, TEXT = (int, float), (int, float, type(None)), str
 

@@ -10,13 +10,13 @@ from types import SimpleNamespace
 import pytest
 
 from helpers import discipline_with
-from tunnelcc import catalog, core
+from tunnelcc import catalog, core, scenario
 from tunnelcc.catalog.datagram import DatagramEntry
-from tunnelcc.config import Experiment, scenario
 from tunnelcc.config.flow_control import FlowControl
-from tunnelcc.config.resolved import resolve
 from tunnelcc.errors import ConfigError
 from tunnelcc.hosts import costs
+from tunnelcc.network.resolved import resolve
+from tunnelcc.scenario import Experiment
 from tunnelcc.schema import keys_of
 from tunnelcc.simulation.spec import experiment_spec, spec_text
 from tunnelcc.simulation.spec_parts import layer_wire_bytes

@@ -19,8 +19,7 @@ from hypothesis import strategies as st
 
 import tunnelcc as tc
 from helpers import tunnel_named
-from tunnelcc import catalog
-from tunnelcc.config import scenario
+from tunnelcc import catalog, scenario
 from tunnelcc.store import FAILED, METRICS, RUN, Store, StoreError, run_id, runfile, summary
 from tunnelcc.store import record as records
 from tunnelcc.store.record import Record
@@ -223,7 +222,7 @@ def test_a_repeated_run_replaces_its_damaged_files(filled, plain_result):
 
 
 @pytest.mark.parametrize(
-    "file", ["simulation/fair.py", "metrics/formulas.py", "config/connection.py"]
+    "file", ["simulation/fair.py", "metrics/formulas.py", "network/connection.py"]
 )
 def test_metrics_are_computed_again_where_their_code_has_changed(file, monkeypatch):
     before = summary.summary_version()

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tunnelcc as tc
-from tunnelcc.config import scenario
+from tunnelcc import scenario
 from tunnelcc.schema.toml import parse_toml
 
 BASE = {"path": {"rtt": "40ms"}, "flows": [{"cc": "bbr"}, {"cc": "cubic"}]}

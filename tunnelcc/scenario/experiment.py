@@ -8,11 +8,11 @@ from typing import Any
 
 from pydantic import model_validator
 
-from tunnelcc.config import checks
 from tunnelcc.config.keys import ExperimentKeys
-from tunnelcc.config.settings import apply
 from tunnelcc.errors import ConfigError
 from tunnelcc.modules import trust
+from tunnelcc.network import checks
+from tunnelcc.scenario.settings import apply
 
 
 class Experiment(ExperimentKeys):

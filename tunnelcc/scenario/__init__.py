@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from tunnelcc import modules
-from tunnelcc.config.experiment import Experiment
-from tunnelcc.config.settings import apply as apply
-from tunnelcc.config.settings import as_table as as_table
 from tunnelcc.errors import MISSING, ConfigError, Problem
 from tunnelcc.modules import trust as trusted
+from tunnelcc.scenario.experiment import Experiment as Experiment
+from tunnelcc.scenario.settings import apply as apply
+from tunnelcc.scenario.settings import as_table as as_table
 from tunnelcc.schema import listed_as
 from tunnelcc.schema.toml import parse_value, read_toml
 

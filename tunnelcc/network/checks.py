@@ -9,16 +9,16 @@ from functools import partial
 from typing import Any
 
 from tunnelcc.catalog.values import LEAST_IPV6_MTU, datagram_headers
-from tunnelcc.config.connection import Connection
 from tunnelcc.config.flow import LEAST_WRITE_COST, MAX_FLOWS, Flow
 from tunnelcc.config.hosts import OF_MACHINES
 from tunnelcc.config.keys import ExperimentKeys
 from tunnelcc.config.network import Network
-from tunnelcc.config.resolved import ResolvedNetwork, resolve, route_between, route_of
-from tunnelcc.config.topology import Route, Step, Topology, of_network, of_path
 from tunnelcc.config.tunnel import BELOW_RELAYS, Hop, Tunnel
 from tunnelcc.errors import MISSING, ConfigError, Problem
 from tunnelcc.hosts import costs
+from tunnelcc.network.connection import Connection
+from tunnelcc.network.resolved import ResolvedNetwork, resolve, route_between, route_of
+from tunnelcc.network.topology import Route, Step, Topology, of_network, of_path
 from tunnelcc.schema.units import Buffer, format_time
 
 

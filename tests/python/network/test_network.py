@@ -12,11 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tunnelcc as tc
-from tunnelcc.config import Experiment, LinkDirection, scenario
-from tunnelcc.config.checks import problems_of_names
+from tunnelcc import scenario
+from tunnelcc.config import LinkDirection
 from tunnelcc.config.keys import ExperimentKeys
-from tunnelcc.config.resolved import resolve
-from tunnelcc.config.topology import (
+from tunnelcc.network.checks import problems_of_names
+from tunnelcc.network.resolved import resolve
+from tunnelcc.network.topology import (
     ResolvedLink,
     Route,
     Step,
@@ -24,6 +25,7 @@ from tunnelcc.config.topology import (
     of_network,
     of_path,
 )
+from tunnelcc.scenario import Experiment
 from tunnelcc.schema.toml import write_toml
 from tunnelcc.sweeps import axes
 

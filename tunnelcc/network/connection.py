@@ -12,14 +12,14 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from tunnelcc.catalog.values import IpVersions, datagram_headers
-from tunnelcc.config.datagrams import Datagrams, datagrams_of
 from tunnelcc.config.flow import Flow
 from tunnelcc.config.hosts import Hosts
 from tunnelcc.config.tcp import Tcp
-from tunnelcc.config.topology import Route, Step, Topology
 from tunnelcc.config.tunnel import Tunnel
 from tunnelcc.hosts import costs
 from tunnelcc.hosts.kernels import kernels
+from tunnelcc.network.datagrams import Datagrams, datagrams_of
+from tunnelcc.network.topology import Route, Step, Topology
 
 if TYPE_CHECKING:
     from tunnelcc.catalog.datagram import Socket

@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from tunnelcc.config.connection import Connection
 from tunnelcc.config.keys import ExperimentKeys
-from tunnelcc.config.resolved import ResolvedNetwork, ResolvedTunnel
+from tunnelcc.network.connection import Connection
+from tunnelcc.network.resolved import ResolvedNetwork, ResolvedTunnel
 from tunnelcc.schema import Model
 from tunnelcc.schema.units import format_probability, format_rate, format_size, format_time
 

@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 import tunnelcc as tc
-from tunnelcc.config import origins
-from tunnelcc.config.resolved import resolve
+from tunnelcc.network import origins
+from tunnelcc.network.resolved import resolve
 from tunnelcc.simulation import fair
 
 

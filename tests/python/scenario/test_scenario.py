@@ -10,8 +10,7 @@ import pytest
 
 import tunnelcc as tc
 from helpers import ROOT
-from tunnelcc import catalog
-from tunnelcc.config import scenario
+from tunnelcc import catalog, scenario
 from tunnelcc.schema import toml
 
 EXAMPLES = sorted((ROOT / "scenarios" / "examples").glob("*.toml"))

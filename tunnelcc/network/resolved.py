@@ -15,18 +15,18 @@ from math import inf
 from typing import Any, NamedTuple
 
 from tunnelcc.catalog.values import datagram_headers
-from tunnelcc.config.connection import Connection
-from tunnelcc.config.datagrams import Datagrams
-from tunnelcc.config.draws import SingleFlow, single_flows, uniform
 from tunnelcc.config.ends import Ends
 from tunnelcc.config.flow import Flow
 from tunnelcc.config.hosts import Hosts
 from tunnelcc.config.keys import ExperimentKeys
 from tunnelcc.config.path import LinkDirection
 from tunnelcc.config.shapes import Pair
-from tunnelcc.config.topology import Route, Step, Topology, of_network, of_path
 from tunnelcc.config.tunnel import Tunnel, Uplinks
 from tunnelcc.errors import ConfigError
+from tunnelcc.network.connection import Connection
+from tunnelcc.network.datagrams import Datagrams
+from tunnelcc.network.draws import SingleFlow, single_flows, uniform
+from tunnelcc.network.topology import Route, Step, Topology, of_network, of_path
 
 
 @dataclass(frozen=True)
