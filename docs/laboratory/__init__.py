@@ -23,7 +23,7 @@ from tunnelcc import catalog, core
 from tunnelcc.errors import ConfigError
 from tunnelcc.metrics.limits import LIMITS
 from tunnelcc.network.draws import uniform
-from tunnelcc.network.resolved import ResolvedNetwork, resolve
+from tunnelcc.network.resolved import ResolvedNetwork
 from tunnelcc.scenario import Experiment
 from tunnelcc.schema.units import parse_buffer, parse_probability, parse_rate, parse_time
 from tunnelcc.simulation.spec import experiment_spec
@@ -329,7 +329,7 @@ def _template(name: str) -> dict[str, Any] | None:
         list(_differences(base, _of_kinds(experiment_spec(_experiment(tunnel, it)), _MOST_FLOWS)))
         for it in (("reno", "cubic"), ("cubic", "reno"))
     ]
-    found = resolve(experiment)
+    found = experiment.resolved
     return {
         "spec": base,
         "controls": controls,

@@ -29,7 +29,6 @@ from tunnelcc.errors import ConfigError, Problem, TunnelccError, as_written
 from tunnelcc.formats.measurement import Measurement, Stream
 from tunnelcc.modules import compiler
 from tunnelcc.network.draws import single_flows
-from tunnelcc.network.resolved import resolve
 from tunnelcc.scenario import Experiment
 from tunnelcc.schema.toml import read_toml
 
@@ -240,7 +239,7 @@ def _arguments(experiment: Experiment, tunnel: str) -> list[str]:
         "rmem": f"{hosts.receive_buffer / 2**20:g}", "wmem": f"{hosts.tcp_wmem / 2**20:g}",
     }  # fmt: skip
     # The link's first direction is that of the data, whichever end sends them.
-    is_reverse = resolve(experiment).bottleneck.is_reverse
+    is_reverse = experiment.resolved.bottleneck.is_reverse
     ways = (path.backward, path) if is_reverse else (path, path.backward)
     for way, prefix in zip(ways, ("", "ack-"), strict=True):
         if way.rate is not None:

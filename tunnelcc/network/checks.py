@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -17,13 +17,18 @@ from tunnelcc.config.tunnel import BELOW_RELAYS, Hop, Tunnel
 from tunnelcc.errors import MISSING, ConfigError, Problem
 from tunnelcc.hosts import costs
 from tunnelcc.network.connection import Connection
-from tunnelcc.network.resolved import ResolvedNetwork, resolve, route_between, route_of
+from tunnelcc.network.resolved import ResolvedNetwork, route_between, route_of
 from tunnelcc.network.topology import Route, Step, Topology, of_network, of_path
 from tunnelcc.schema.units import Buffer, format_time
 
 
-def problems(experiment: ExperimentKeys) -> Iterator[Problem]:
-    """Yield what is wrong with ``experiment``, each of whose keys is valid alone."""
+def problems(
+    experiment: ExperimentKeys, network: Callable[[], ResolvedNetwork]
+) -> Iterator[Problem]:
+    """Yield what is wrong with ``experiment``, each of whose keys is valid alone.
+
+    ``network``: returns its network, once all that it names exists.
+    """
     count = sum(flow.count for flow in experiment.flows)
     if count > MAX_FLOWS:
         yield Problem("flows", count, f"at most {MAX_FLOWS} flows in total")
@@ -47,7 +52,7 @@ def problems(experiment: ExperimentKeys) -> Iterator[Problem]:
     if misplaced:
         yield from misplaced
         return
-    found = resolve(experiment)
+    found = network()
     yield from list(_of_ip(found)) or _of_network(found)
 
 

@@ -29,7 +29,7 @@ from tunnelcc.network.draws import SingleFlow, single_flows, uniform
 from tunnelcc.network.topology import Route, Step, Topology, of_network, of_path
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ResolvedFlow:
     """A single flow in the network.
 
@@ -79,7 +79,7 @@ class ResolvedFlow:
         return self.connection.sender
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ResolvedTunnel:
     """A tunnel between two hosts.
 
@@ -103,7 +103,7 @@ class ResolvedTunnel:
         return [hops[0].client, *(hop.server for hop in hops)]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ResolvedNetwork:
     """The hosts, links, flows and tunnels of an experiment. ``hosts``: name → keys."""
 

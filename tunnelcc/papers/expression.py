@@ -13,7 +13,6 @@ from collections.abc import Mapping
 from functools import cache
 from types import CodeType
 
-from tunnelcc.network.resolved import resolve
 from tunnelcc.scenario import Experiment
 
 FUNCTIONS = {"sqrt": math.sqrt, "log2": math.log2, "min": min, "max": max}
@@ -55,7 +54,7 @@ def evaluate(text: str, values: Mapping[str, float]) -> float:
 
 def variables(experiment: Experiment) -> dict[str, float]:
     """Return the values of the names in EXPERIMENT, in SI units."""
-    path, network = experiment.path, resolve(experiment)
+    path, network = experiment.path, experiment.resolved
     connection = network.first
     mss, outer = connection.mss, connection.full_packets
     return {

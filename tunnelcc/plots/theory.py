@@ -23,7 +23,6 @@ from numpy.typing import NDArray
 from tunnelcc.config import Path
 from tunnelcc.errors import ConfigError
 from tunnelcc.metrics import formulas
-from tunnelcc.network.resolved import resolve
 
 if TYPE_CHECKING:
     from tunnelcc.config import Flow
@@ -177,7 +176,7 @@ def _fillable(experiment: Experiment) -> float:
 
 
 def _connection(experiment: Experiment) -> Connection:
-    return resolve(experiment).first
+    return experiment.resolved.first
 
 
 def _only(drawn: Sequence[Experiment], of: Callable[[Experiment], float]) -> float:

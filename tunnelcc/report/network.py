@@ -18,7 +18,7 @@ from tunnelcc.errors import unknown_name
 from tunnelcc.network import origins
 from tunnelcc.network.connection import Connection
 from tunnelcc.network.origins import Number
-from tunnelcc.network.resolved import ResolvedNetwork, resolve
+from tunnelcc.network.resolved import ResolvedNetwork
 from tunnelcc.output.tables import console
 from tunnelcc.scenario import Experiment
 from tunnelcc.schema.units import format_rate, format_size, format_time, mbit
@@ -43,7 +43,7 @@ def print_network(experiment: Experiment, only: str | None = None) -> None:
     """
     if only is not None and only not in SECTIONS:
         raise unknown_name("--only", only, SECTIONS)
-    out, network = console(), resolve(experiment)
+    out, network = console(), experiment.resolved
     if experiment.title:
         out.print(experiment.title, style="bold", markup=False)
     for name, rows in SECTIONS.items():

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any
 
 from pydantic import model_validator
@@ -12,6 +13,7 @@ from tunnelcc.config.keys import ExperimentKeys
 from tunnelcc.errors import ConfigError
 from tunnelcc.modules import trust
 from tunnelcc.network import checks
+from tunnelcc.network.resolved import ResolvedNetwork, resolve
 from tunnelcc.scenario.settings import apply
 
 
@@ -42,9 +44,16 @@ class Experiment(ExperimentKeys):
         changed: Experiment = Experiment.parse(apply(given, settings))
         return changed
 
+    @cached_property
+    def resolved(self) -> ResolvedNetwork:
+        """What follows from the keys: hosts, links, tunnels and single flows. It goes where the
+        experiment goes, also to other processes.
+        """
+        return resolve(self)
+
     @model_validator(mode="after")
     def _check(self) -> Experiment:
-        problems = list(checks.problems(self))
+        problems = list(checks.problems(self, lambda: self.resolved))
         if problems:
             raise ConfigError(*problems)
         return self

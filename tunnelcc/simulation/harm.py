@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from tunnelcc import metrics
-from tunnelcc.network.resolved import resolve, uses_reverse
+from tunnelcc.network.resolved import uses_reverse
 from tunnelcc.scenario import Experiment
 from tunnelcc.simulation import runner
 from tunnelcc.simulation.capture import Capture
@@ -198,7 +198,7 @@ def _alike(result: Result) -> list[int]:
 
 def part(experiment: Experiment, members: Sequence[int]) -> Experiment:
     """Return the experiment with only the flows ``members``, at the same places and times."""
-    found = resolve(experiment)
+    found = experiment.resolved
     flows = []
     for index in members:
         placed = found.flows[index]

@@ -6,7 +6,6 @@ from __future__ import annotations
 from tunnelcc import catalog
 from tunnelcc.config import Path
 from tunnelcc.errors import MISSING, ConfigError, Problem
-from tunnelcc.network.resolved import resolve
 from tunnelcc.scenario import Experiment
 from tunnelcc.simulation.capture import tunnel_packets
 from tunnelcc.simulation.spec import network_spec
@@ -19,7 +18,7 @@ def node_tunnel_spec(experiment: Experiment) -> Spec:
     Sizes of its packets are those on a path with the experiment's ``path.mtu``; the nodes' own
     devices and routes replace the path. Raises ConfigError if there is no tunnel.
     """
-    network = resolve(experiment)
+    network = experiment.resolved
     spec = network_spec(network)
     numbers = [i for i, it in enumerate(network.tunnels) if it.hop is None]
     if not numbers:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tunnelcc import core, metrics
-from tunnelcc.network.resolved import ResolvedNetwork, resolve
+from tunnelcc.network.resolved import ResolvedNetwork
 from tunnelcc.network.topology import Step
 from tunnelcc.scenario import Experiment
 from tunnelcc.simulation import limited
@@ -76,18 +76,9 @@ class Ways(NamedTuple):
 class Parts:
     """The measurements of a run, as arrays and by parts."""
 
-    def __init__(
-        self,
-        experiment: Experiment,
-        measured: Mapping[str, Any],
-        network: ResolvedNetwork | None = None,
-    ) -> None:
-        """``measured``: name → array of the compiled module, of legs by connection.
-
-        ``network``: of the experiment, if it is known.
-        """
+    def __init__(self, experiment: Experiment, measured: Mapping[str, Any]) -> None:
+        """``measured``: name → array of the compiled module, of legs by connection."""
         self.experiment = experiment
-        self._network = network
         self.measured = measured
         self._arrays: dict[str, Any] = {}
 
@@ -135,10 +126,10 @@ class Parts:
         """Seconds from the end of the warm-up to the end of the run."""
         return self.experiment.duration - self.experiment.warmup
 
-    @cached_property
+    @property
     def network(self) -> ResolvedNetwork:
         """The resolved network: hosts, links, routes, flows and tunnels."""
-        return self._network or resolve(self.experiment)
+        return self.experiment.resolved
 
     @cached_property
     def derived(self) -> dict[str, Any]:

@@ -21,7 +21,6 @@ from tunnelcc import core, metrics
 from tunnelcc._version import __version__
 from tunnelcc.errors import ConfigError, Problem, unknown_name
 from tunnelcc.metrics import AnyMetric, Metric
-from tunnelcc.network.resolved import ResolvedNetwork
 from tunnelcc.scenario import Experiment
 from tunnelcc.schema.units import (
     UnitError,
@@ -76,15 +75,14 @@ class Result(Parts):
         self,
         experiment: Experiment,
         measured: Mapping[str, Any],
-        network: ResolvedNetwork | None = None,
         own_metrics: Sequence[Metric] = (),
     ) -> None:
         """``own_metrics``: the user's, besides those of tunnelcc. See Parts for the rest."""
-        super().__init__(experiment, measured, network)
+        super().__init__(experiment, measured)
         self.own_metrics = own_metrics
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Result, (self.experiment, self.measured, None, self.own_metrics)
+        return Result, (self.experiment, self.measured, self.own_metrics)
 
     def __repr__(self) -> str:
         return f"<tunnelcc.Result: {self.heading}: {mbit(self.goodput)} Mbit/s>"

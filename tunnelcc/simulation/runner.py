@@ -13,13 +13,12 @@ from typing import Any
 from tunnelcc import core, modules
 from tunnelcc.errors import RunError
 from tunnelcc.metrics import AnyMetric, own_metrics
-from tunnelcc.network.resolved import ResolvedNetwork, resolve
 from tunnelcc.output.progress import Progress
 from tunnelcc.scenario import Experiment, experiment_of
 from tunnelcc.simulation import limits
 from tunnelcc.simulation.capture import Capture
 from tunnelcc.simulation.result import Result
-from tunnelcc.simulation.spec import network_spec, spec_text
+from tunnelcc.simulation.spec import experiment_spec, spec_text
 
 _running = threading.Lock()
 
@@ -55,24 +54,22 @@ def run(
     """
     own = own_metrics(metrics)
     experiment = experiment_of(experiment)
-    network = resolve(experiment)
-    limits.check(network)
-    spec = spec_text(network_spec(network))
+    limits.check(experiment.resolved)
+    spec = spec_text(experiment_spec(experiment))
     if isinstance(capture, (str, Path)):
         capture = Capture(capture)
-    with nullcontext() if capture is None else capture.opened(network) as file:
-        result = _run(experiment, network, spec, progress, file)
-    result.own_metrics = own
-    return result
+    with nullcontext() if capture is None else capture.opened(experiment.resolved) as file:
+        measured = _run(experiment, spec, progress, file)
+    return Result(experiment, measured, own)
 
 
 def _run(
     experiment: Experiment,
-    network: ResolvedNetwork,
     spec: str,
     progress: Callable[[float], None] | bool | None,
     capture: Any = None,
-) -> Result:
+) -> Mapping[str, Any]:
+    """Return what the models measured: name → array."""
     classes = modules.prepare(spec)
     if not _running.acquire(blocking=False):
         raise RunError("no other simulation may run in this process; use run_many()")
@@ -82,7 +79,8 @@ def _run(
             modules.watched(classes),
         ):
             report = progress if callable(progress) else bar.update
-            raw = core.load().run(spec, report, capture, classes)
+            measured: Mapping[str, Any] = core.load().run(spec, report, capture, classes)
+            return measured
     except (TypeError, ValueError) as error:
         told = str(error).partition(". The following")[0]
         if isinstance(error, TypeError) and "incompatible function arguments" not in told:
@@ -100,7 +98,6 @@ def _run(
         raise RunError("the simulator failed: not enough memory") from None
     finally:
         _running.release()
-    return Result(experiment, raw, network)
 
 
 def run_many(
@@ -131,16 +128,17 @@ def run_many(
     own = own_metrics(metrics)
     todo = list(map(experiment_of, experiments))
     for experiment in todo:
-        limits.check(resolve(experiment))
+        limits.check(experiment.resolved)
     order = sorted(range(len(todo)), key=lambda index: -estimated_work(todo[index]))
     tasks = [(index, todo[index]) for index in order]
     results: dict[int, Result | RunError] = {}
     work = sum(estimated_work(experiment) for experiment in todo)
     done = 0.0
     with Progress(work, enabled=progress is None) as bar:
-        for index, result in parallel(simulate, tasks, jobs):
-            if isinstance(result, Result):
-                result.own_metrics = own
+        for index, outcome in parallel(measure, tasks, jobs):
+            result = outcome
+            if not isinstance(outcome, RunError):
+                result = Result(todo[index], outcome, own)
             results[index] = result
             done += estimated_work(todo[index])
             bar.update(done)
@@ -158,12 +156,13 @@ def estimated_work(experiment: Experiment) -> float:
     return experiment.duration * (experiment.path.rate / 12e3 * (1 + legs) / 2 + flows)
 
 
-def simulate(
+def measure(
     experiment: Experiment, spec: str | None = None, timeout: float | None = None
-) -> Result:
-    """Run ``experiment`` without a bar. Raise RunError after ``timeout`` seconds of real time.
+) -> Mapping[str, Any]:
+    """Run ``experiment`` without a bar, and return what the models measured: name → array.
 
-    ``spec``: its specification, if that is known.
+    ``spec``: its specification, if that is known. Raises RunError after ``timeout`` seconds of real
+    time.
     """
     started = time.monotonic()
 
@@ -171,6 +170,5 @@ def simulate(
         if timeout is not None and time.monotonic() - started > timeout:
             raise RunError(f"the run took more than {timeout:g} s")
 
-    network = resolve(experiment)
-    limits.check(network)
-    return _run(experiment, network, spec or spec_text(network_spec(network)), watch)
+    limits.check(experiment.resolved)
+    return _run(experiment, spec or spec_text(experiment_spec(experiment)), watch)

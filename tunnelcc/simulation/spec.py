@@ -17,7 +17,7 @@ from tunnelcc.config import Hosts
 from tunnelcc.hosts.kernels import kernels
 from tunnelcc.network.connection import Connection
 from tunnelcc.network.draws import uniform
-from tunnelcc.network.resolved import ResolvedNetwork, ResolvedTunnel, resolve
+from tunnelcc.network.resolved import ResolvedNetwork, ResolvedTunnel
 from tunnelcc.network.topology import ResolvedLink, Route, Step
 from tunnelcc.scenario import Experiment
 from tunnelcc.simulation import spec_tcp
@@ -42,7 +42,7 @@ _PROBE = 10
 
 def experiment_spec(experiment: Experiment) -> Spec:
     """Return the specification of ``experiment``."""
-    return network_spec(resolve(experiment))
+    return network_spec(experiment.resolved)
 
 
 def network_spec(network: ResolvedNetwork) -> Spec:

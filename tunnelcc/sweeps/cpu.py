@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tunnelcc.network.resolved import ResolvedNetwork, resolve
+from tunnelcc.network.resolved import ResolvedNetwork
 from tunnelcc.simulation import busy
 from tunnelcc.sweeps.columns import Variables
 from tunnelcc.sweeps.declaration import Sweep
@@ -50,7 +50,7 @@ def _network(sweep: Sweep, position: int, known: dict[str, ResolvedNetwork]) -> 
     settings = sweep.settings(position)
     key = repr({k: v for k, v in settings.items() if k.partition(".")[0] in _OF_PROGRAMS})
     if key not in known:
-        known[key] = resolve(sweep.experiment(position))
+        known[key] = sweep.experiment(position).resolved
     return known[key]
 
 

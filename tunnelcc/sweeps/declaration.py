@@ -180,7 +180,7 @@ class Sweep:
                     except ConfigError as error:
                         first = error
                 # No other key depends on the seed.
-                if isinstance(first, Experiment):
+                if isinstance(first, Experiment) and first.seed != seed:
                     yield first.model_copy(update={SEED: seed})
                 else:
                     yield first

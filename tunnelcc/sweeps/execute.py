@@ -16,8 +16,10 @@ from typing import TYPE_CHECKING, Any
 from tunnelcc.errors import ConfigError, TunnelccError
 from tunnelcc.output.progress import RunsProgress
 from tunnelcc.scenario import Experiment
+from tunnelcc.simulation import runner
 from tunnelcc.simulation.pool import parallel
-from tunnelcc.simulation.runner import estimated_work, simulate
+from tunnelcc.simulation.result import Result
+from tunnelcc.simulation.runner import estimated_work
 from tunnelcc.simulation.spec import experiment_spec, spec_text
 from tunnelcc.store import FAILED, METRICS, RUN, Store, model_version, runfile, spec_id
 
@@ -69,7 +71,8 @@ class Measured:
 
 def measure(task: Task) -> Measured:
     """Simulate an experiment, in a worker. Raises RunError, ConfigError."""
-    result = simulate(task.experiment, task.spec, task.timeout)
+    measured = runner.measure(task.experiment, task.spec, task.timeout)
+    result = Result(task.experiment, measured)
     file = runfile.encode(task.experiment, result, series=task.series)
     return Measured(model_version(), file)
 

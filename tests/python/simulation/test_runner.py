@@ -89,7 +89,7 @@ def test_running_out_of_memory_is_told(monkeypatch):
             raise MemoryError
 
     experiment = tc.Experiment(**SMALL)
-    monkeypatch.setattr(runner, "network_spec", lambda network: None)
+    monkeypatch.setattr(runner, "experiment_spec", lambda experiment: None)
     monkeypatch.setattr(runner.core, "load", Module)
     with pytest.raises(tc.RunError, match="not enough memory"):
         tc.run(experiment)

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""An experiment's network is resolved once, wherever the experiment goes."""
+
+from __future__ import annotations
+
+import pickle
+
+import pytest
+
+import tunnelcc as tc
+from tunnelcc import sweeps
+from tunnelcc.output.progress import RunsProgress
+from tunnelcc.report.network import print_network
+from tunnelcc.scenario import experiment as scenario
+from tunnelcc.simulation import pool, runner
+from tunnelcc.store import Store
+from tunnelcc.sweeps import execute
+
+SHORT = {"path": {"rate": "5Mbps", "rtt": "10ms"}, "duration": "200ms", "tunnel": "wireguard"}
+
+
+@pytest.fixture
+def resolved(monkeypatch):
+    """The experiments that were resolved, one for each call."""
+    calls = []
+    real = scenario.resolve
+    monkeypatch.setattr(scenario, "resolve", lambda it: calls.append(it) or real(it))
+    return calls
+
+
+def in_process(function, tasks, jobs=None):
+    """Do tasks as workers do, with what comes out of a pipe."""
+    for key, argument in tasks:
+        yield key, pickle.loads(pickle.dumps(function(pickle.loads(pickle.dumps(argument)))))
+
+
+def test_once_for_a_run(resolved):
+    result = tc.run(SHORT, progress=False)
+    assert result.metrics
+    assert result.to_json()
+    assert result.flow_tunnels == ["tunnel"]
+    assert len(resolved) == 1
+
+
+def test_once_for_each_of_many_runs(resolved, monkeypatch):
+    monkeypatch.setattr(pool, "parallel", in_process)
+    experiment = tc.Experiment.parse(SHORT)
+    experiments = [experiment, experiment.with_({"path.rate": "8Mbps"})]
+    results = runner.run_many(experiments, progress=False)
+    assert [result.goodput > 1e6 for result in results] == [True, True]
+    assert len(resolved) == 2
+
+
+def test_once_for_each_run_of_a_sweep(resolved, tmp_path):
+    sweep = sweeps.Sweep(SHORT, {"path.rtt": ["10ms", "20ms"]}, seeds=3)
+    resolved.clear()
+    with RunsProgress() as progress:
+        tally = execute.complete(
+            sweep.experiments(), len(sweep), Store(tmp_path), in_process, progress=progress
+        )
+    assert tally.done == len(sweep) == 6
+    assert len(resolved) <= 6
+
+
+def test_a_changed_copy_is_resolved_again(resolved, capsys):
+    experiment = tc.Experiment.parse(SHORT)
+    print_network(experiment)
+    assert len(resolved) == 1
+    other = experiment.model_copy(update={"seed": 2})
+    assert other.resolved.flows[0].start != experiment.resolved.flows[0].start
+    assert len(resolved) == 2
