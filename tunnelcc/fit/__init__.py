@@ -25,7 +25,6 @@ from tunnelcc.modules import trust
 from tunnelcc.output.progress import RunsProgress
 from tunnelcc.scenario import Experiment
 from tunnelcc.schema.units import format_probability, format_rate, format_time
-from tunnelcc.simulation.limited import of_flows
 from tunnelcc.simulation.result import Result
 from tunnelcc.store import Store
 from tunnelcc.sweeps.execute import complete, executor
@@ -248,7 +247,7 @@ def _results(
 
 def _kind(run: Result) -> str:
     """Return what limited most flows of a run."""
-    kinds = Counter(it.limit for it in of_flows(run) if it.limit)
+    kinds = Counter(it.limit for it in run.limited if it)
     return kinds.most_common(1)[0][0] if kinds else "application"
 
 

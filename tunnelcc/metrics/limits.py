@@ -4,9 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
-
-import numpy as np
 
 #: Limit → in words. Names are those of LimitTimes in models/probe/experiment-result.h.
 LIMITS = {
@@ -36,19 +33,5 @@ def shares(times: Mapping[str, float]) -> dict[str, float]:
 
 
 def largest(shares: Mapping[str, float]) -> tuple[str, float]:
-    """Return the limit with the longest time, and its share."""
-    name = max(LIMITS, key=lambda name: shares[name])
-    return name, shares[name]
-
-
-def at_point(texts: Any, shares: Any) -> tuple[str, float]:
-    """Return what limited most flows of the runs at a point, and its mean share of the time.
-
-    ``texts``, ``shares``: ``flow_limited_by`` and ``flow_limited_share``, shape (seed, flow). "":
-    no flow was active.
-    """
-    known = [text for text in texts.flat if text]
-    if not known:
-        return "", 0.0
-    most = max(dict.fromkeys(known), key=known.count)
-    return most.removeprefix("the "), float(np.nanmean(shares[texts == most]))
+    """Return the limit with the longest time, the first of equal ones, and its share."""
+    return max(shares.items(), key=lambda it: it[1])

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tunnelcc.metrics import drift, limits
+from tunnelcc.metrics import drift
 from tunnelcc.plots import scales
 from tunnelcc.schema.units import spaced
+from tunnelcc.words import causes
 
 if TYPE_CHECKING:
     import xarray
@@ -39,7 +40,7 @@ def limits_told(selection: Selection) -> str:
     for point in points:
         name = _name(axes, dict(zip(dims, point, strict=True)))
         texts, shares = (data[f"flow_limited_{it}"][point] for it in ("by", "share"))
-        if limit := limits.at_point(texts, shares)[0]:
+        if limit := causes.at_point(texts, shares)[0]:
             found.setdefault(limit, []).append(name)
         if drift.at_point(data["flow_drift"][point], data["goodput"][point]):
             drifting.append(name)

@@ -17,7 +17,6 @@ from tunnelcc import catalog, core
 from tunnelcc._version import __version__
 from tunnelcc.errors import ConfigError
 from tunnelcc.metrics import drift, entries
-from tunnelcc.metrics import limits as of_limits
 from tunnelcc.metrics.confidence import fewest_and_most, from_to, mean_and_half_width
 from tunnelcc.output.files import csv_text
 from tunnelcc.plots import differences, save
@@ -28,6 +27,7 @@ from tunnelcc.schema.toml import parse_toml
 from tunnelcc.sweeps.columns import Variables
 from tunnelcc.sweeps.columns import write as write_columns
 from tunnelcc.sweeps.table import named, of_runs, share_heading, shares_of, shown_in
+from tunnelcc.words import causes
 
 if TYPE_CHECKING:
     import xarray
@@ -164,7 +164,7 @@ def _limits(here: xarray.Dataset, name: str) -> Iterator[str]:
         here[it].transpose("seed", "flow").values
         for it in ("flow_limited_by", "flow_limited_share", "flow_drift")
     )
-    limit, share = of_limits.at_point(texts, shares)
+    limit, share = causes.at_point(texts, shares)
     if limit:
         yield f"{name}: limited by the {limit} for {share:.0%} of the time"
     if change := drift.at_point(changes, here["goodput"].values):

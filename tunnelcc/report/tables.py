@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tunnelcc import core
+from tunnelcc.analysis.counters import path_leg
 from tunnelcc.metrics import METRICS, drift, evaluate
 from tunnelcc.output.tables import Table, console, grid
 from tunnelcc.schema.units import format_time, mbit, shown
 from tunnelcc.simulation import busy, path_mtu
-from tunnelcc.simulation.limited import path_leg
 
 if TYPE_CHECKING:
     import xarray

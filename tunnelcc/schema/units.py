@@ -183,6 +183,10 @@ class Buffer:
             return round(self.seconds * rate / 8)
         return self.bytes or 0
 
+    def times(self, factor: int) -> Buffer:
+        """Return a buffer that is larger by a factor."""
+        return Buffer(**{name: it and factor * it for name, it in vars(self).items()})
+
     def __str__(self) -> str:
         if self.bdp is not None:
             return f"{_plain(Decimal(repr(self.bdp)))}bdp"

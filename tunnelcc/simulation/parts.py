@@ -11,11 +11,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tunnelcc import core, metrics
+from tunnelcc.analysis import causes
+from tunnelcc.analysis.counters import path_leg
+from tunnelcc.analysis.values import Cause
+from tunnelcc.hosts.costs import Cost
+from tunnelcc.network.connection import Connection
 from tunnelcc.network.resolved import ResolvedNetwork
 from tunnelcc.network.topology import Step
 from tunnelcc.scenario import Experiment
-from tunnelcc.simulation import limited
-from tunnelcc.simulation.limited import path_leg
 
 
 class Part:
@@ -217,9 +220,17 @@ class Parts:
         return "arq_timeouts" in self.measured
 
     @cached_property
-    def limited(self) -> list[limited.Limited]:
-        """What limited each flow."""
-        return limited.of_flows(self)
+    def limited(self) -> list[Cause | None]:
+        """What limited each flow; None: it was never active after the warm-up."""
+        return causes.of_flows(self)
+
+    def packet_cost(self, connection: Connection, *, encapsulates: bool) -> Cost:
+        """Return the CPU cost of a packet where it enters its tunnel, or where it leaves."""
+        from tunnelcc.simulation import spec_packets  # at first use: it imports all layers
+
+        assert connection.tunnel is not None
+        entry: Any = connection.tunnel.entry
+        return spec_packets.packet_cost(connection, entry, encapsulates)
 
     @cached_property
     def carriers(self) -> list[Part]:

@@ -13,6 +13,7 @@ from tunnelcc._version import __version__
 from tunnelcc.metrics import Metric
 from tunnelcc.simulation import variables
 from tunnelcc.simulation.parts import Parts, plain
+from tunnelcc.words import causes
 
 _OF_COUNTS = ("segments", "packets", "byte")
 
@@ -44,7 +45,7 @@ def totals(
             {
                 "flow": index,
                 **flow,
-                "limited_by": vars(run.limited[index]),
+                "limited_by": causes.record(run.limited[index]),
                 "legs": found.legs(index),
             }
             for index, flow in enumerate(flows)

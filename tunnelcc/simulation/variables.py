@@ -19,6 +19,7 @@ from tunnelcc.catalog import traffic as kinds
 from tunnelcc.metrics import limits
 from tunnelcc.simulation import fair
 from tunnelcc.simulation.parts import Parts
+from tunnelcc.words import causes
 
 _Function = Callable[[Parts], Any]
 
@@ -257,15 +258,15 @@ VARIABLES: dict[str, Variable] = {
     ),
     "flow_limited_by": _coordinate(
         "flow", "", "what limited the flow, and its value",
-        lambda run: [it.text for it in run.limited],
+        lambda run: [causes.text(it) for it in run.limited],
     ),
     "flow_limited_key": _coordinate(
         "flow", "", "key that changes what limited the flow",
-        lambda run: [it.key for it in run.limited],
+        lambda run: [causes.keys(it) for it in run.limited],
     ),
     "flow_limited_share": _per_flow(
         "1", "share of the flow's time for which flow_limited_by held",
-        lambda run: [it.share if it.limit else math.nan for it in run.limited],
+        lambda run: [it.evidence.share if it else math.nan for it in run.limited],
     ),
     "flow_start": _per_flow(
         "s", "time when the flow connects, jitter included (NaN: after the end)", _flow_start

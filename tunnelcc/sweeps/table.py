@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from tunnelcc.config.keys import key_info
 from tunnelcc.metrics import confidence, drift, entries
-from tunnelcc.metrics import limits as of_limits
 from tunnelcc.output.tables import Table, console
 from tunnelcc.schema.units import format_probability, format_rate, format_time, mbit_decimals, shown
 from tunnelcc.sweeps.columns import Variable, Variables
+from tunnelcc.words import causes
 
 #: Rows of a table in a terminal.
 MOST_ROWS = 48
@@ -71,7 +71,7 @@ def print_results(
             cells.append(column.written(mean, farthest))
         rows.append(cells)
         texts, shares = (data[f"flow_limited_{it}"][1][point] for it in ("by", "share"))
-        limits.append(of_limits.at_point(texts, shares))
+        limits.append(causes.at_point(texts, shares))
         drifts.append(drift.at_point(data["flow_drift"][1][point], data["goodput"][1][point]))
     headings = [*keys, *(column.heading for column in columns)]
     out = console()

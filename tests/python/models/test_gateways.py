@@ -419,10 +419,8 @@ def test_a_flow_on_another_route_than_the_first_is_limited_by_that_one():
     flows = [{**FLOW, "count": 2}]
     slower = {"isp-2a": {"rate": "5Mbps"}}
     result = _run_over_uplinks({"use": "flows"}, slower, flows=flows, duration="6s", warmup="2s")
-    assert [it.key for it in result.limited] == [
-        "network.links.isp-1a.rate",
-        "network.links.isp-2a.rate",
-    ]
+    paths = [key.path for it in result.limited for key in it.keys]
+    assert paths == ["network.links.isp-1a.rate", "network.links.isp-2a.rate"]
 
 
 @pytest.mark.parametrize(
