@@ -54,8 +54,10 @@ _METHODS = ("latin-hypercube", "random")
 _SAMPLE_KEYS = ("points", "method", "seed")
 _MAX_POINTS = 1_000_000
 _MAX_SEED = 2**63 - 1
-# So many runs are looked at to find one that is possible.
-_MOST_TRIED = 100
+# So many points are looked at to find one that is possible, the first ones in their order.
+_MOST_TRIED = 1000
+_FIRST_TRIED = 100
+_GOLDEN_RATIO = 0.6180339887  # steps of so large a part spread points evenly, however many
 
 
 @dataclass(frozen=True)
@@ -197,20 +199,40 @@ class Sweep:
 
     @cached_property
     def conditions(self) -> str:
-        """What all runs have in common, in words; empty if the first ones are all impossible."""
+        """What all runs have in common, in words; empty if none of those tried is possible."""
         keys = [axis.key for dimension in self.dimensions for axis in dimension.axes]
         found = self._first_possible
         return "" if isinstance(found, ConfigError) else conditions(found, keys)
 
     @cached_property
     def _first_possible(self) -> Experiment | ConfigError:
-        """Return the first experiment that is possible, or why the first one is not."""
+        """Return an experiment that is possible; else what all that were tried refuse alike.
+
+        If they have nothing in common, why the first one is impossible; without a problem if some
+        were not tried.
+        """
         tried = list[ConfigError]()
-        for found in itertools.islice(self.experiments(), _MOST_TRIED):
-            if not isinstance(found, ConfigError):
-                return found
-            tried.append(found)
-        return tried[0]
+        for point in self._spread():
+            try:
+                return self.experiment(point * len(self.seeds))
+            except ConfigError as error:
+                tried.append(error)
+        common = tried[0].problems
+        for other in tried:
+            common = tuple(it for it in common if it in other.problems)
+        if not common and len(self) <= _MOST_TRIED * len(self.seeds):
+            return tried[0]
+        return ConfigError(*common)
+
+    def _spread(self) -> Iterator[int]:
+        """Yield at most _MOST_TRIED points: the first ones, then others from all over the grid."""
+        points = math.prod(self.shape[:-1])
+        yield from range(min(points, _FIRST_TRIED))
+        step = max(round(points * _GOLDEN_RATIO), 1)
+        while math.gcd(step, points) > 1:
+            step += 1
+        reached = (number * step % points for number in range(min(points, _MOST_TRIED)))
+        yield from (point for point in reached if point >= _FIRST_TRIED)
 
     def to_toml(self) -> str:
         """Return the scenario with its sweep; ranges and samples are replaced by their values."""
@@ -229,7 +251,7 @@ class Sweep:
                 raise ConfigError(Problem(f"sweep.{name}", twice, "each value only once"))
         self._check_that_axes_have_effect()
         found = self._first_possible
-        if isinstance(found, ConfigError) and len(self) <= _MOST_TRIED:
+        if isinstance(found, ConfigError) and found.problems:
             raise found  # nothing would run
 
     def _check_that_axes_have_effect(self) -> None:

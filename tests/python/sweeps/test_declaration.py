@@ -77,6 +77,34 @@ def test_an_axis_that_another_one_overrides_is_refused(axes, told):
         tc.Sweep({"duration": "1s"}, axes)
 
 
+BETWEEN = {"from": "10ms", "to": "100ms"}
+MANY = {**BETWEEN, "steps": 200}
+
+
+@pytest.mark.parametrize(
+    ("base", "axes", "key"),
+    [
+        ({"name": "s"}, {"path.rtt": MANY}, "name"),
+        ({"hosts": {"kernal": "6.18"}}, {"path.rtt": MANY, "cc": ["bbr", "reno"]}, "hosts.kernal"),
+        ({"cc": "cubic"}, {"path.loss": ["0%", "1%"], "path.rtt": MANY}, "cc"),
+        ({"warmup": "10s"}, {"duration": {"from": "1s", "to": "9s", "steps": 400}}, "warmup"),
+        ({"tunnel": "wiregard"}, {"sample": {"points": 5000, "path.rtt": BETWEEN}}, "tunnel"),
+    ],
+)
+def test_what_every_run_would_refuse_is_refused_once_before_the_first(base, axes, key):
+    with pytest.raises(tc.ConfigError) as refused:
+        tc.Sweep(base, axes, seeds=5)
+    assert [problem.key for problem in refused.value.problems] == [key]
+
+
+def test_a_few_possible_runs_among_many_impossible_ones_are_a_sweep():
+    durations = {"from": "1s", "to": "10.05s", "steps": 300}
+    declared = tc.Sweep({"warmup": "10s"}, {"duration": durations}, seeds=2)
+    possible = [it for it in declared.experiments() if isinstance(it, tc.Experiment)]
+    assert len(declared) == 600
+    assert len(possible) == 4
+
+
 def test_an_axis_that_another_one_overrides_in_part_is_none_without_effect():
     axes = {"cc": ["bbr", "reno"], "flows.0.cc": ["cubic", "vegas"]}
     declared = tc.Sweep({"flows": [{}, {}]}, axes, seeds=1)
