@@ -46,6 +46,12 @@ class Link(DuplexLink):
         description="the two hosts of the link; its keys, and those of path, describe the "
         "direction from the first host to the second",
     )
+    count: Annotated[int, whole(1, MAX_LINKS)] | None = Field(
+        None,
+        description="number of equal links, whose first hosts differ: with 30, lan between pc and "
+        "router is lan1 to lan30 between pc1 to pc30 and router. A flow, cross traffic or a ping "
+        "of pc stands for one of each; consecutive ones are in the order of the hosts",
+    )
 
     def over(self, base: DuplexLink) -> DuplexLink:
         """Return ``base`` with the keys that differ on this link."""
@@ -55,7 +61,8 @@ class Link(DuplexLink):
             for name in type(self).model_fields
             if name in self.model_fields_set and (value := getattr(self, name)) is not None
         }
-        given.pop("between", None)
+        for name in ("between", "count"):
+            given.pop(name, None)
         reverse = _given(given.pop("reverse", None))
         short_forms = {short[name]: given.pop(name) for name in short if name in given}
         changed = base.with_keys(given)
@@ -164,6 +171,8 @@ class Network(Model):
         if self.access is not None and self.access.between is not None:
             expected = "no value, because network.shape defines which hosts access links join"
             yield Problem("access.between", list(self.access.between), expected)
+        if self.access is not None and self.access.count is not None:
+            yield Problem("access.count", self.access.count, "no value: network.size has it")
         if self.shape is None:
             if self.size is not None:
                 yield Problem("size", self.size, "no value: it needs network.shape")

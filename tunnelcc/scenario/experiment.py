@@ -7,14 +7,16 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
-from pydantic import model_validator
+from pydantic import ModelWrapValidatorHandler, ValidationError, model_validator
 
+from tunnelcc.config.groups import as_given, written_out
 from tunnelcc.config.keys import ExperimentKeys
 from tunnelcc.errors import ConfigError
 from tunnelcc.modules import trust
 from tunnelcc.network import checks
 from tunnelcc.network.resolved import ResolvedNetwork, resolve
 from tunnelcc.scenario.settings import apply
+from tunnelcc.schema import config_error
 
 
 class Experiment(ExperimentKeys):
@@ -57,3 +59,17 @@ class Experiment(ExperimentKeys):
         if problems:
             raise ConfigError(*problems)
         return self
+
+    # The last one, so that it has the problems of all others.
+    @model_validator(mode="wrap")
+    @classmethod
+    def _write_out(cls, data: Any, read: ModelWrapValidatorHandler[Experiment]) -> Experiment:
+        if not isinstance(data, dict):
+            return read(data)
+        written, keys = written_out(data)
+        try:
+            return read(written)
+        except ValidationError as error:
+            if not keys:
+                raise
+            raise as_given(config_error(cls, error), keys) from None

@@ -318,7 +318,10 @@ def _read(key: str, value: object, base: Table) -> Any:
             node = node[int(part) if part.isdecimal() else 0]
             if part.isdecimal():
                 continue
-        node = node.get(part) if isinstance(node, dict) else getattr(node, part, None)
+        if isinstance(node, dict):
+            node = node.get(part, node.get(f"{part}1"))  # the first one of what repeats
+        else:
+            node = getattr(node, part, None)
     return node
 
 

@@ -274,6 +274,7 @@ for _group in _LINKS:
             value for value in BAD_VALUES[_key] if value not in (*_TOO_SMALL, "0ms")
         ]
     BAD_VALUES[f"{_group}between"] = [*NOT_A_ROUTE, ["a", "a"], ["a", "b", "c"]]
+    BAD_VALUES[f"{_group}count"] = NOT_A_COUNT
 BAD_VALUES |= {
     "network.shape": ["dumbell", "", 5],
     "network.size": [0, -1, 2048, 1.5, "2"],
