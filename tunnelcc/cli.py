@@ -19,7 +19,6 @@ from typing import Any
 import click
 
 from tunnelcc.errors import MISSING, ConfigError, Problem, TunnelccError, nearest, unknown_name
-from tunnelcc.output import ending, imports
 
 _STORE = "runs"
 _PATH = click.Path(path_type=Path)
@@ -889,18 +888,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     gc.set_threshold(200_000)  # What is imported stays: the collector would look at it in vain.
-    if arguments is None:
-        imports.leave_out_texts_of_artists()
-        if not any(map(_may_use_dask, sys.argv[1:])):
-            imports.leave_out_dask()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal may have no signs such as × or –
     try:
         cli.main(args=arguments, prog_name="tunnelcc", standalone_mode=False)
         sys.stdout.flush()
-        if arguments is None:
-            ending.end()
     except TunnelccError as error:
         click.echo(f"tunnelcc: {error}", err=True)
         sys.exit(error.exit_code)
@@ -927,11 +920,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
         click.echo(f"tunnelcc: {error.strerror or error}", err=True)
         _drop_output()
         sys.exit(1)
-
-
-def _may_use_dask(argument: str) -> bool:
-    """Whether an argument asks for Dask, or for code of the user, which may."""
-    return argument.startswith(("--dask", "--trust")) or ":" in argument or ".py" in argument
 
 
 def _drop_output() -> None:

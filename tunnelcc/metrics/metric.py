@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tunnelcc.errors import ConfigError, Problem, TunnelccError
-from tunnelcc.output import ending
 
 if TYPE_CHECKING:
     import xarray
@@ -136,7 +135,6 @@ def _import(text: str, option: str) -> Any:
     module, _, name = text.partition(":")
     if "" not in sys.path:
         sys.path.insert(0, "")  # the current directory, where a user's module is
-    ending.after_users_code()
     try:
         return getattr(importlib.import_module(module), name)
     except ModuleNotFoundError as error:

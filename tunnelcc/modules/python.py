@@ -21,7 +21,6 @@ from tunnelcc import core
 from tunnelcc.errors import ConfigError, Problem, RunError, nearest
 from tunnelcc.modules import own
 from tunnelcc.modules.source import Source
-from tunnelcc.output import ending
 
 #: What the models need of a class: label, class, and what puts an exception into words.
 Class = tuple[str, type[own.CongestionControl], Callable[[BaseException, Any], str]]
@@ -39,7 +38,6 @@ def load(source: Source) -> type[own.CongestionControl]:
     module.__file__ = str(source.path)
     sys.modules[module.__name__] = module  # dataclasses and pickle look there
     sys.path.insert(0, str(source.path.parent))
-    ending.after_users_code()
     _loading.append(source.name)
     try:
         exec(compile(source.texts[0], str(source.path), "exec"), vars(module))

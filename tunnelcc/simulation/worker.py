@@ -20,7 +20,6 @@ from multiprocessing.connection import Connection
 from typing import Any, NoReturn
 
 from tunnelcc.errors import RunError, TunnelccError
-from tunnelcc.output import ending
 
 
 def main(module: str) -> None:
@@ -73,7 +72,7 @@ def _serve(pipe: Connection[Any, Any]) -> NoReturn:
         try:
             function, argument = pipe.recv()
         except (EOFError, OSError):  # closed, or reset by a parent that was killed
-            ending.end()
+            sys.exit(0)
         works.set()
         try:
             outcome = function(argument)
@@ -83,7 +82,7 @@ def _serve(pipe: Connection[Any, Any]) -> NoReturn:
         try:
             pipe.send(outcome)
         except OSError:
-            ending.end()
+            sys.exit(0)
 
 
 def _end_with_parent(pipe: int, works: threading.Event) -> None:
