@@ -159,9 +159,9 @@ KcpEndpoint::Input(int64_t now, const Packet& packet, bool isRegular)
     bool hasAck = false;
     uint32_t ackTime = 0;
     uint32_t highest = 0;
-    for (uint32_t i = 0; i < datagram->segments; ++i)
+    for (uint32_t i = 0; i < datagram->items; ++i)
     {
-        const KcpSegment& segment = log.SegmentOf(*datagram, i);
+        const KcpSegment& segment = log.ItemOf(*datagram, i);
         switch (segment.command)
         {
         case KcpCommand::ACK:
@@ -339,9 +339,9 @@ KcpEndpoint::List(int64_t now, const KcpSegment& segment)
     }
     if (m_bytes == 0)
     {
-        m_log.Begin(m_una, m_window);
+        m_datagram = &m_log.Open({{}, m_una, m_window});
     }
-    m_log.Add(segment);
+    m_log.Append(*m_datagram) = segment;
     m_bytes += bytes;
 }
 
@@ -356,7 +356,7 @@ KcpEndpoint::SendDatagram(int64_t now)
     m_bytes = 0;
     Packet packet{};
     packet.kind = PacketKind::DATAGRAM;
-    packet.segment = m_log.NewestNumber();
+    packet.segment = static_cast<uint32_t>(m_log.Newest());
     packet.sink = m_peer;
     if (m_encoder)
     {

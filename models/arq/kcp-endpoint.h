@@ -7,7 +7,7 @@
 #include "event/timer.h"
 #include "fec/fec-decoder.h"
 #include "fec/fec-encoder.h"
-#include "kcp-log.h"
+#include "kcp-datagram.h"
 #include "kcp-receiver.h"
 #include "kcp-sender.h"
 #include "path/path.h"
@@ -148,6 +148,7 @@ class KcpEndpoint final : public ByteStream, public PacketSink, private ShardSen
     bool m_isBlocked{false}; //!< a write was not taken
 
     // The datagram that is being filled
+    KcpDatagram* m_datagram{nullptr};
     uint32_t m_bytes{0}; //!< bytes of its segments; 0: it has none
     uint32_t m_una{0};
     uint32_t m_window{0};

@@ -190,11 +190,15 @@ RudpEndpoint::SendAcks(int64_t now)
     {
         auto acks = left.first(std::min<size_t>(left.size(), m_spec.acks.most));
         left = left.subspan(acks.size());
-        uint32_t list = m_log.Add(acks, m_receiver.PacketsRead());
+        RudpAcks& list = m_log.Open({{}, m_receiver.PacketsRead()});
+        for (uint32_t number : acks)
+        {
+            m_log.Append(list) = number;
+        }
         auto bytes = m_spec.acks.header + m_spec.acks.number * static_cast<uint32_t>(acks.size());
         for (int copy = 0; copy < 2; ++copy)
         {
-            SendMessage(now, RudpMessage::ACKS, list, bytes);
+            SendMessage(now, RudpMessage::ACKS, static_cast<uint32_t>(m_log.Newest()), bytes);
         }
     } while (!left.empty());
     m_receiver.Acks().clear();
@@ -289,14 +293,14 @@ void
 RudpEndpoint::OnAcks(int64_t now, const Packet& packet)
 {
     RudpLog& log = m_peer->m_log;
-    const RudpLog::List* list = log.Find(packet.segment);
+    const RudpAcks* list = log.Find(packet.segment);
     if (!list)
     {
         return; // as if it were lost
     }
-    for (uint32_t i = 0; i < list->acks; ++i)
+    for (uint32_t i = 0; i < list->items; ++i)
     {
-        m_sender.OnAck(log.AckOf(*list, i));
+        m_sender.OnAck(log.ItemOf(*list, i));
     }
     m_sender.OnRead(list->read);
     log.OnArrival(packet.segment);

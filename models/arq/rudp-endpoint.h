@@ -5,7 +5,7 @@
 #define TUNNELCC_RUDP_ENDPOINT_H
 
 #include "path/path.h"
-#include "rudp-log.h"
+#include "rudp-message.h"
 #include "rudp-receiver.h"
 #include "rudp-sender.h"
 #include "rudp-session.h"

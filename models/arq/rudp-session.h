@@ -8,7 +8,7 @@
 #include "event/random-stream.h"
 #include "event/timer.h"
 #include "path/path.h"
-#include "rudp-log.h"
+#include "rudp-message.h"
 #include "rudp-pacer.h"
 #include "spec/rudp-spec.h"
 

@@ -19,12 +19,12 @@ constexpr uint64_t KEPT = 256;
 void
 FecDecoder::Receive(int64_t now, const Packet& shard)
 {
-    uint64_t number = 0;
-    FecGroup* group = m_log.Find(shard.shardGroup, number);
+    FecGroup* group = m_log.Find(shard.shardGroup);
     if (!group)
     {
         return; // as if lost
     }
+    const uint64_t number = m_log.NumberOf(shard.shardGroup);
     ++group->arrived;
     m_longest = std::max(m_longest, now - SentTime(shard, *group));
     bool isData = !shard.IsParity();
@@ -35,7 +35,7 @@ FecDecoder::Receive(int64_t now, const Packet& shard)
     }
     if (isData && !m_spec.blob)
     {
-        FecPacket& packet = m_log.PacketOf(*group, shard.shardPlace);
+        FecPacket& packet = m_log.ItemOf(*group, shard.shardPlace);
         if (!packet.isDelivered)
         {
             Deliver(now, *group, packet, shard.isCe);
@@ -58,7 +58,7 @@ int64_t
 FecDecoder::SentTime(const Packet& shard, const FecGroup& group)
 {
     bool leftAtClose = shard.IsParity() || m_spec.blob;
-    return leftAtClose ? group.closed : m_log.PacketOf(group, shard.shardPlace).packet.time;
+    return leftAtClose ? group.closed : m_log.ItemOf(group, shard.shardPlace).packet.time;
 }
 
 void
@@ -86,9 +86,9 @@ FecDecoder::Decode(int64_t now, const Packet& shard, FecGroup& group)
         return;
     }
     const int64_t left = SentTime(shard, group);
-    for (uint32_t i = 0; i < group.packets; ++i)
+    for (uint32_t i = 0; i < group.items; ++i)
     {
-        FecPacket& packet = m_log.PacketOf(group, i);
+        FecPacket& packet = m_log.ItemOf(group, i);
         if (packet.isDelivered)
         {
             continue;

@@ -38,7 +38,7 @@ FecEncoder::CurrentGroup(int64_t now)
 {
     if (!m_group)
     {
-        m_group = &m_log.Open();
+        m_group = &m_log.Open({});
         m_bytes = 0;
         if (m_spec.timeout > 0)
         {
@@ -57,10 +57,10 @@ FecEncoder::SendPacket(int64_t now,
     FecGroup& group = CurrentGroup(now);
     m_log.Add(group, now, packet, extras);
     m_bytes = std::max(m_bytes, bytes);
-    SendShards(now, group.packets - 1, 1, bytes, &packet);
+    SendShards(now, group.items - 1, 1, bytes, &packet);
     m_isLate = m_spec.gap > 0 && now - m_latest >= m_spec.gap;
     m_latest = now;
-    if (group.packets == m_spec.data)
+    if (group.items == m_spec.data)
     {
         Close(now);
     }
@@ -76,7 +76,7 @@ FecEncoder::AddToBlob(int64_t now, const Packet& packet, uint32_t bytes, const P
     FecGroup& group = CurrentGroup(now);
     m_log.Add(group, now, packet, extras);
     m_bytes += bytes;
-    if (group.packets == m_spec.blob->packets)
+    if (group.items == m_spec.blob->packets)
     {
         Close(now);
     }
@@ -108,7 +108,7 @@ FecEncoder::Close(int64_t now)
     FecGroup& group = *m_group;
     uint32_t bytes = m_bytes;
     group.closed = now;
-    group.dataShards = group.packets;
+    group.dataShards = group.items;
     if (m_spec.blob)
     {
         uint32_t blob = m_spec.blob->header + m_bytes;

@@ -4,7 +4,7 @@
 #ifndef TUNNELCC_FEC_LOG_H
 #define TUNNELCC_FEC_LOG_H
 
-#include "event/fifo.h"
+#include "event/sent-log.h"
 #include "path/histogram.h"
 #include "path/packet.h"
 
@@ -22,10 +22,8 @@ struct FecPacket
 };
 
 /// A group: packets that are protected together, and how many of their shards arrived.
-struct FecGroup
+struct FecGroup : SentGroup
 {
-    uint64_t firstPacket{0}; //!< number of its first packet in the log
-    uint32_t packets{0};
     uint32_t dataShards{0};  //!< 0 while the group takes packets
     uint32_t arrived{0};     //!< shards that arrived, data and parity
     uint32_t dataArrived{0}; //!< data shards that arrived
@@ -44,38 +42,21 @@ struct FecCounters
 
     void Add(const FecGroup& group)
     {
-        packets += group.packets;
+        packets += group.items;
         recovered += group.recovered;
-        lost += group.packets - group.delivered;
+        lost += group.items - group.delivered;
     }
 };
 
-/**
- * The packets that one end of a tunnel has sent in shards. Shards on the path have numbers only, so
- * the packets stay here. The encoder appends them. The decoder looks up those that its shards
- * contain.
- */
-class FecLog
+/// The packets that one end of a tunnel has sent in shards. The encoder appends them. The decoder
+/// looks up those that its shards contain.
+class FecLog final : public SentLog<FecGroup, FecPacket>
 {
   public:
-    /// Begin a group. \returns the group; valid until the next one begins
-    FecGroup& Open()
-    {
-        FecGroup& group = m_groups.Push(FecGroup{});
-        group.firstPacket = m_firstPacket + m_packets.Size();
-        return group;
-    }
-
-    /// Number of the newest group. \pre there is a group
-    uint64_t Newest() const
-    {
-        return m_firstGroup + m_groups.Size() - 1;
-    }
-
     /// Append a packet to the newest group.
     void Add(FecGroup& group, int64_t now, const Packet& packet, const PacketExtras* extras)
     {
-        FecPacket& logged = m_packets.Append();
+        FecPacket& logged = Append(group);
         logged.packet = packet;
         logged.packet.time = now;
         logged.isDelivered = false;
@@ -83,45 +64,25 @@ class FecLog
         {
             logged.extras = *extras;
         }
-        ++group.packets;
-    }
-
-    /// A group by the low 32 bits of its number; null if it was dropped from the log.
-    /// \param number receives all bits of the number
-    FecGroup* Find(uint32_t low, uint64_t& number)
-    {
-        auto behind = static_cast<uint32_t>(Newest()) - low;
-        number = Newest() - behind;
-        return behind < m_groups.Size() ? &m_groups[m_groups.Size() - 1 - behind] : nullptr;
-    }
-
-    /// A packet of a group. \param index its place in the group, from 0
-    FecPacket& PacketOf(const FecGroup& group, uint32_t index)
-    {
-        return m_packets[group.firstPacket - m_firstPacket + index];
     }
 
     /// Drop the groups before a group. \pre it is in the log
     void ForgetBefore(uint64_t number)
     {
-        while (m_firstGroup < number)
+        while (Oldest() < number)
         {
-            const FecGroup& group = m_groups.Front();
-            if (m_firstGroup >= m_measuredFrom)
+            if (Oldest() >= m_measuredFrom)
             {
-                m_counters.Add(group);
+                m_counters.Add(Groups().Front());
             }
-            m_firstPacket += group.packets;
-            m_packets.Drop(group.packets);
-            m_groups.Pop();
-            ++m_firstGroup;
+            RemoveOldest();
         }
     }
 
     /// Begin to measure: count the groups that begin from now on.
     void StartMeasuring()
     {
-        m_measuredFrom = m_firstGroup + m_groups.Size();
+        m_measuredFrom = Oldest() + Groups().Size();
         m_counters = {};
     }
 
@@ -129,14 +90,14 @@ class FecLog
     FecCounters CountUntil(int64_t time) const
     {
         FecCounters counters = m_counters;
-        for (size_t i = 0; i < m_groups.Size(); ++i)
+        for (size_t i = 0; i < Groups().Size(); ++i)
         {
-            const FecGroup& group = m_groups[i];
+            const FecGroup& group = Groups()[i];
             if (group.dataShards == 0 || group.closed > time)
             {
                 break;
             }
-            if (m_firstGroup + i >= m_measuredFrom)
+            if (Oldest() + i >= m_measuredFrom)
             {
                 counters.Add(group);
             }
@@ -145,10 +106,6 @@ class FecLog
     }
 
   private:
-    Fifo<FecPacket> m_packets;
-    Fifo<FecGroup> m_groups;
-    uint64_t m_firstPacket{0};  //!< number of the first in m_packets
-    uint64_t m_firstGroup{0};   //!< number of the first in m_groups
     uint64_t m_measuredFrom{0}; //!< number of the first group that counts
     FecCounters m_counters;     //!< counts of the groups that were dropped
 };

@@ -81,9 +81,9 @@ class Session
     {
         const KcpDatagram* datagram = sender.Log().Find(packet.segment);
         std::vector<KcpSegment> segments;
-        for (uint32_t i = 0; datagram && i < datagram->segments; ++i)
+        for (uint32_t i = 0; datagram && i < datagram->items; ++i)
         {
-            segments.push_back(sender.Log().SegmentOf(*datagram, i));
+            segments.push_back(sender.Log().ItemOf(*datagram, i));
         }
         return segments;
     }

@@ -47,7 +47,7 @@ class RudpAckListTest : public SimulationTestCase
             NS_TEST_EXPECT_MSG_EQ(lists[i].time, 13'200 * US, "when");
             NS_TEST_EXPECT_MSG_EQ(lists[i].number, i / 2, "twice the same");
             NS_TEST_EXPECT_MSG_EQ(lists[i].bytes, RUDP_ACK_HEADER + 4 * numbers[i], "size");
-            const RudpLog::List* list = connection.server.Log().Find(lists[i].number);
+            const RudpAcks* list = connection.server.Log().Find(lists[i].number);
             NS_TEST_ASSERT_MSG_EQ((list != nullptr), true, "kept");
             NS_TEST_EXPECT_MSG_EQ(list->read, 0, "nothing was read");
         }

@@ -107,8 +107,7 @@ class FecCoder final : private ShardSender, private PacketSink
         std::vector<Group> groups;
         for (auto& [low, group] : m_groups)
         {
-            uint64_t number = 0;
-            group.packets = m_log.Find(low, number)->packets;
+            group.packets = m_log.Find(low)->items;
             groups.push_back(group);
         }
         return groups;

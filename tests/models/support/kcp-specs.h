@@ -4,7 +4,7 @@
 #ifndef TUNNELCC_KCP_SPECS_H
 #define TUNNELCC_KCP_SPECS_H
 
-#include "arq/kcp-log.h"
+#include "arq/kcp-datagram.h"
 #include "event/time-units.h"
 #include "spec/kcp-spec.h"
 
