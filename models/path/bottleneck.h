@@ -5,6 +5,7 @@
 #define TUNNELCC_BOTTLENECK_H
 
 #include "histogram.h"
+#include "link-watcher.h"
 #include "packet-count.h"
 #include "packet-sampler.h"
 #include "policer.h"
@@ -14,6 +15,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <utility>
 
 namespace tunnelcc
 {
@@ -87,6 +89,12 @@ class Bottleneck
         return m_policer ? std::optional(m_policerDrops) : std::nullopt;
     }
 
+    /// What the link did to a packet since the last call. \returns its latest deed; PASSED: none
+    PacketFate TakeFate()
+    {
+        return std::exchange(m_fate, PacketFate::PASSED);
+    }
+
     /// These counts; null: nobody counts.
     const MtuCounts* Mtu() const
     {
@@ -145,6 +153,7 @@ class Bottleneck
     RateSchedule m_rate;
     uint32_t m_framing; //!< bytes
     bool m_isMeasuring{false};
+    PacketFate m_fate{PacketFate::PASSED}; //!< for TakeFate()
     Histogram m_queueDelay;
 
   private:
@@ -157,6 +166,7 @@ class Bottleneck
         bool isLost = m_loss.PickNext();
         if (isLost)
         {
+            m_fate = PacketFate::LOST;
             m_randomLosses.Add(isMeasured);
         }
         return isLost;
@@ -182,6 +192,7 @@ class Bottleneck
         const bool isLost = next && next->time < departure + m_delay;
         if (isLost)
         {
+            m_fate = PacketFate::LOST;
             m_randomLosses.Add(isMeasured);
         }
         return isLost;
@@ -192,6 +203,7 @@ class Bottleneck
         bool passes = m_policer->Admit(now, bytes);
         if (!passes)
         {
+            m_fate = PacketFate::POLICED;
             m_policerDrops.Add(isMeasured);
         }
         return passes;

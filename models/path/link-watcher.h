@@ -9,6 +9,16 @@
 namespace tunnelcc
 {
 
+/// What becomes of a packet that is offered to a link.
+enum class PacketFate : uint8_t
+{
+    PASSED,  //!< it is on its way behind the link
+    MARKED,  //!< by the queue
+    DROPPED, //!< by the queue
+    POLICED,
+    LOST //!< at random
+};
+
 /**
  * Told what becomes of the packets that were offered to a queued link. A packet is known by its
  * Packet::time, which says nothing else as long as the packet waits.
@@ -18,14 +28,8 @@ class LinkWatcher
   public:
     virtual ~LinkWatcher() = default;
 
-    /// The queue or the policer dropped a packet, or it was lost at random.
-    virtual void OnLost(int64_t packet) = 0;
-
-    /// The queue marked a packet.
-    virtual void OnMarked(int64_t packet) = 0;
-
-    /// A packet is on its way behind the link.
-    virtual void OnServed(int64_t packet) = 0;
+    /// \param fate of the packet: the last, but for MARKED
+    virtual void OnFate(int64_t packet, PacketFate fate) = 0;
 };
 
 } // namespace tunnelcc

@@ -83,6 +83,7 @@ class Link final : public Bottleneck
     {
         if (m_isCongested)
         {
+            m_fate = PacketFate::MARKED;
             m_marks.Add(m_isMeasuring);
         }
         return m_isCongested;
@@ -164,6 +165,7 @@ class Link final : public Bottleneck
             if ((m_waitingBytes + bytes > m_bufferBytes || m_waiting.Size() >= m_bufferPackets) &&
                 !HasRoom(now, bytes))
             {
+                m_fate = PacketFate::DROPPED;
                 m_drops.Add(m_isMeasuring);
                 return DROPPED;
             }

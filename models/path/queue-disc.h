@@ -268,7 +268,7 @@ class QueueDisc
         m_drops.Add(packet->isMeasured);
         if (m_watcher) [[unlikely]]
         {
-            TellWatcher(packet->packet.time, &LinkWatcher::OnLost);
+            TellWatcher(packet->packet.time, PacketFate::DROPPED);
         }
         m_store.Return(packet);
     }
@@ -283,7 +283,7 @@ class QueueDisc
             m_marks.Add(packet.isMeasured);
             if (m_watcher) [[unlikely]]
             {
-                TellWatcher(packet.packet.time, &LinkWatcher::OnMarked);
+                TellWatcher(packet.packet.time, PacketFate::MARKED);
             }
         }
         return isMarked;
@@ -308,9 +308,9 @@ class QueueDisc
     }
 
     /// Not inline, as QueuedLink's.
-    [[gnu::noinline]] void TellWatcher(int64_t packet, void (LinkWatcher::*what)(int64_t))
+    [[gnu::noinline]] void TellWatcher(int64_t packet, PacketFate fate)
     {
-        (m_watcher->*what)(packet);
+        m_watcher->OnFate(packet, fate);
     }
 
     PacketStore& m_store;

@@ -20,7 +20,7 @@ QueuedLink::Enqueue(int64_t now,
     {
         if (m_watcher) [[unlikely]]
         {
-            TellWatcher(packet.time, false);
+            TellWatcher(packet.time);
         }
         return;
     }
@@ -96,7 +96,7 @@ QueuedLink::ServeNext(int64_t start)
     const bool leaves = Release(m_freeAt, packet->bytes, packet->isMeasured);
     if (m_watcher) [[unlikely]]
     {
-        TellWatcher(packet->packet.time, leaves);
+        TellWatcher(packet->packet.time);
     }
     if (leaves)
     {
@@ -107,9 +107,9 @@ QueuedLink::ServeNext(int64_t start)
 }
 
 void
-QueuedLink::TellWatcher(int64_t packet, bool leaves)
+QueuedLink::TellWatcher(int64_t packet)
 {
-    leaves ? m_watcher->OnServed(packet) : m_watcher->OnLost(packet);
+    m_watcher->OnFate(packet, TakeFate());
 }
 
 void

@@ -103,7 +103,7 @@ class QueuedLink final : public Bottleneck, private EventSource
     void ServeUntil(int64_t now);
     bool ServeNext(int64_t start);
     /// Not inline, or links that nobody watches would pay for its registers.
-    [[gnu::noinline]] void TellWatcher(int64_t packet, bool leaves);
+    [[gnu::noinline]] void TellWatcher(int64_t packet);
     void Arm();
 
     PacketStore m_store;

@@ -5,6 +5,7 @@
 #define TUNNELCC_CAPTURE_LOG_H
 
 #include "packet-image.h"
+#include "path/link-watcher.h"
 #include "pcapng-file.h"
 #include "spec/capture-spec.h"
 
@@ -25,16 +26,6 @@ enum class CaptureInterface : uint8_t
     LINK,
     LOOPBACK,
     DEVICE //!< of tunnels
-};
-
-/// What became of a captured packet.
-enum class PacketFate : uint8_t
-{
-    PASSED,
-    MARKED,
-    DROPPED, //!< by the queue
-    POLICED,
-    LOST //!< at random
 };
 
 /**

@@ -200,75 +200,37 @@ class Capture::LinkSide final : private LinkWatcher
             onward.Send(seen.now, packet, seen.ipBytes, seen.extras);
             return;
         }
-        // What becomes of it is known at once, and only the link's counts tell.
+        // What becomes of it is known at once.
         onward.Send(seen.now, packet, seen.ipBytes, seen.extras);
-        Settle(record, NewestLoss().value_or(NewestMark()));
+        record.fate = m_link.TakeFate();
+        Settle(record);
     }
 
   private:
-    void OnLost(int64_t packet) override
+    void OnFate(int64_t packet, PacketFate fate) override
     {
-        const std::optional<PacketFate> loss = NewestLoss();
-        Settle(Take(packet), loss.value_or(PacketFate::DROPPED));
-    }
-
-    void OnMarked(int64_t packet) override
-    {
-        m_waiting.at(packet)->fate = PacketFate::MARKED;
-    }
-
-    void OnServed(int64_t packet) override
-    {
-        CaptureLog::Record& record = Take(packet);
-        Settle(record, record.fate);
-    }
-
-    CaptureLog::Record& Take(int64_t packet)
-    {
-        auto found = m_waiting.find(packet);
+        const auto found = m_waiting.find(packet);
         CaptureLog::Record& record = *found->second;
-        m_waiting.erase(found);
-        return record;
+        if (fate != PacketFate::PASSED)
+        {
+            record.fate = fate; // one that passes may be marked
+        }
+        if (fate != PacketFate::MARKED)
+        {
+            m_waiting.erase(found);
+            Settle(record);
+        }
     }
 
-    void Settle(CaptureLog::Record& record, PacketFate fate)
+    void Settle(CaptureLog::Record& record)
     {
-        record.fate = fate;
         m_capture.m_log.Settle(record, EventLoop::Get().Time());
     }
 
-    /// How the link has lost a packet since the last call, if it has.
-    std::optional<PacketFate> NewestLoss()
-    {
-        const Counts now{m_link.Drops().all,
-                         m_link.PolicerDrops().value_or(PacketCount{}).all,
-                         m_link.RandomLosses().all};
-        const Counts before = std::exchange(m_counts, now);
-        return now.drops > before.drops       ? std::optional(PacketFate::DROPPED)
-               : now.policed > before.policed ? std::optional(PacketFate::POLICED)
-               : now.lost > before.lost       ? std::optional(PacketFate::LOST)
-                                              : std::nullopt;
-    }
-
-    PacketFate NewestMark()
-    {
-        const uint64_t marks = m_link.Marks().value_or(PacketCount{}).all;
-        return marks > std::exchange(m_marks, marks) ? PacketFate::MARKED : PacketFate::PASSED;
-    }
-
-    struct Counts
-    {
-        uint64_t drops{0};
-        uint64_t policed{0};
-        uint64_t lost{0};
-    };
-
     Capture& m_capture;
-    const Bottleneck& m_link;
+    Bottleneck& m_link;
     const bool m_isQueued;
     const Spot m_spot;
-    Counts m_counts;
-    uint64_t m_marks{0};
     std::unordered_map<int64_t, CaptureLog::Record*> m_waiting; //!< by Packet::time
 };
 
