@@ -1,14 +1,9 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  */
+#include "datagram-tunnel-builder.h"
 
-/**
- * \file
- * How a world builds tunnels that carry packets: connections from end to end, whose packets enter
- * and leave through the tunnel's devices.
- */
 #include "event/random-stream.h"
-#include "world.h"
 
 #include <algorithm>
 
@@ -99,39 +94,6 @@ IsAlone(const ExperimentSpec& spec, uint32_t tunnel, End sender, const RouteStep
     });
 }
 
-/// The flow's extra delays inside its tunnel, by the tunnel's end that sends, ns. They are behind
-/// the last link: behind a gateway, if there is one.
-PerEnd<int64_t>
-DelaysInTunnel(const FlowSpec& flow)
-{
-    return MakePerEnd(End::CLIENT, [&](End near) {
-        const End sender = flow.access.Near(near); // turned twice is not turned
-        return flow.access.routes[Other(sender)] ? int64_t{0} : flow.extraDelay[sender];
-    });
-}
-
-/// The first flow through a tunnel, or the tunnel whose packets are one.
-const FlowSpec&
-FirstThrough(const ExperimentSpec& spec, uint32_t number)
-{
-    for (const FlowSpec& flow : spec.flows)
-    {
-        if (flow.tunnel == number)
-        {
-            return flow;
-        }
-    }
-    for (const TunnelSpec& tunnel : spec.tunnels)
-    {
-        const FlowSpec* under = UnderOf(tunnel);
-        if (under && under->tunnel == number)
-        {
-            return *under;
-        }
-    }
-    return spec.flows.front(); // not reached: a specification without either is refused
-}
-
 /// Whether every thread on a host's machine has a core to itself, and pays nothing for finding it.
 bool
 HasCores(const ExperimentSpec& spec, uint32_t host)
@@ -177,14 +139,14 @@ HasCores(const ExperimentSpec& spec, uint32_t host)
 } // namespace
 
 Lookahead
-World::LookaheadOf(const DatagramTunnelSpec& tunnel, uint32_t number, End sender)
+DatagramTunnelBuilder::LookaheadOf(End sender) const
 {
-    const RouteSpec& route = m_spec.routes.at(tunnel.route);
-    PathDirection* link = m_network.OnlyLink(tunnel.route, sender);
+    const RouteSpec& route = m_site.spec.routes.at(m_spec.route);
+    PathDirection* link = m_site.network.OnlyLink(m_spec.route, sender);
     std::optional<int64_t> extraDelay;
-    for (const FlowSpec& flow : m_spec.flows)
+    for (const FlowSpec& flow : m_site.spec.flows)
     {
-        if (flow.tunnel != number)
+        if (flow.tunnel != m_number)
         {
             continue;
         }
@@ -198,94 +160,90 @@ World::LookaheadOf(const DatagramTunnelSpec& tunnel, uint32_t number, End sender
         }
         extraDelay = flow.extraDelay[sender];
     }
-    bool waits = tunnel.fec && (tunnel.fec->timeout > 0 || tunnel.fec->blob);
-    bool isPrompt = !waits && HasCores(m_spec, route.hosts.client) &&
-                    HasCores(m_spec, route.hosts.server) && !tunnel.end.sharesThread;
-    if (tunnel.under || tunnel.uplinks || !link || !link->IsClocked() || !isPrompt ||
-        m_network.MtuOn(tunnel.route, sender) ||
-        !IsAlone(m_spec, number, sender, route.sent[sender].front()))
+    bool waits = m_spec.fec && (m_spec.fec->timeout > 0 || m_spec.fec->blob);
+    bool isPrompt = !waits && HasCores(m_site.spec, route.hosts.client) &&
+                    HasCores(m_site.spec, route.hosts.server) && !m_spec.end.sharesThread;
+    if (m_spec.under || m_spec.uplinks || !link || !link->IsClocked() || !isPrompt ||
+        m_site.network.MtuOn(m_spec.route, sender) ||
+        !IsAlone(m_site.spec, m_number, sender, route.sent[sender].front()))
     {
         return std::nullopt;
     }
-    return m_network.LastDelay(tunnel.route, sender) + extraDelay.value_or(0);
+    return m_site.network.LastDelay(m_spec.route, sender) + extraDelay.value_or(0);
 }
 
-World::DatagramParts
-World::MakeTunnel(const DatagramTunnelSpec& spec, uint32_t number)
+DatagramTunnelBuilder::DatagramTunnelBuilder(const Site& site,
+                                             const DatagramTunnelSpec& spec,
+                                             uint32_t number)
+    : PacketTunnelBuilder(site),
+      m_spec(spec),
+      m_number(number),
+      m_lookaheads(MakePerEnd(End::CLIENT, [&](End sender) { return LookaheadOf(sender); })),
+      m_packets(std::make_unique<DatagramTunnel>(spec,
+                                                 site.network.HostsOf(spec.route).client.cpu,
+                                                 site.network.HostsOf(spec.route).server.cpu,
+                                                 m_lookaheads))
 {
-    PerEnd<Host&> hosts = m_network.HostsOf(spec.route);
-    auto lookaheads =
-        MakePerEnd(End::CLIENT, [&](End sender) { return LookaheadOf(spec, number, sender); });
-    return {spec,
-            number,
-            lookaheads,
-            std::make_unique<DatagramTunnel>(spec, hosts.client.cpu, hosts.server.cpu, lookaheads),
-            {},
-            {}};
 }
 
+/// What one end of the tunnel sends into, without taps. \param uplink number of the route, from 0
 Channel
-World::PathChannel(DatagramParts& tunnel, End sender, int64_t extraDelay, uint32_t uplink)
+DatagramTunnelBuilder::PathChannel(End sender, int64_t extraDelay, uint32_t uplink)
 {
-    const std::optional<UplinksSpec>& uplinks = tunnel.spec.uplinks;
+    const std::optional<UplinksSpec>& uplinks = m_spec.uplinks;
     if (uplink > 0)
     {
-        return m_network.ChannelFrom(uplinks->routes.at(uplink - 1), sender, extraDelay);
+        return m_site.network.ChannelFrom(uplinks->routes.at(uplink - 1), sender, extraDelay);
     }
-    if (uplinks && uplinks->use != UplinkUse::FLOWS)
+    if ((uplinks && uplinks->use != UplinkUse::FLOWS) || m_spec.under)
     {
-        if (!tunnel.below)
+        if (!m_below)
         {
-            tunnel.below = UplinkChannels(tunnel);
+            m_below =
+                uplinks && uplinks->use != UplinkUse::FLOWS ? UplinkChannels() : ThroughAnother();
         }
-        return (*tunnel.below)[sender];
+        return (*m_below)[sender];
     }
-    if (tunnel.spec.under)
+    if (!m_lookaheads[sender])
     {
-        if (!tunnel.below)
-        {
-            tunnel.below = PacketsThrough(tunnel);
-        }
-        return (*tunnel.below)[sender];
+        return m_site.network.ChannelFrom(m_spec.route, sender, extraDelay);
     }
-    if (!tunnel.lookaheads[sender])
-    {
-        return m_network.ChannelFrom(tunnel.spec.route, sender, extraDelay);
-    }
-    Link& link = *m_network.OnlyLink(tunnel.spec.route, sender)->GetLink();
-    const Channel channel(m_clockedPaths.emplace_back(link, *tunnel.lookaheads[sender]));
-    return m_network.Captured(m_spec.routes[tunnel.spec.route].sent[sender].front(), channel);
+    Link& link = *m_site.network.OnlyLink(m_spec.route, sender)->GetLink();
+    const Channel channel(m_clockedPaths.emplace_back(link, *m_lookaheads[sender]));
+    return m_site.network.Captured(m_site.spec.routes[m_spec.route].sent[sender].front(), channel);
 }
 
 Channel
-World::TunnelChannel(DatagramParts& tunnel, End sender, int64_t extraDelay, uint32_t uplink)
+DatagramTunnelBuilder::TunnelChannel(End sender, int64_t extraDelay, uint32_t uplink)
 {
-    Channel channel = PathChannel(tunnel, sender, extraDelay, uplink);
-    if (m_capture)
+    const Channel channel = PathChannel(sender, extraDelay, uplink);
+    if (!m_site.capture)
     {
-        const std::optional<FlowSpec>& under = tunnel.spec.under;
-        const WireEnds ends{m_spec.routes[tunnel.spec.route].hosts,
-                            under ? InterfaceOf(*under) : CaptureInterface::LINK,
-                            under ? *under->tunnel : 0,
-                            m_capture->Spec().tunnels.at(tunnel.number).port};
-        m_capture->AllowLateness(tunnel.lookaheads[sender].value_or(0));
-        channel = m_capture->AddTunnel(tunnel.spec, tunnel.number, ends, sender, channel);
+        return channel;
     }
-    return channel;
+    const std::optional<FlowSpec>& under = m_spec.under;
+    const WireEnds ends{m_site.spec.routes[m_spec.route].hosts,
+                        under ? m_site.InterfaceOf(*under) : CaptureInterface::LINK,
+                        under ? *under->tunnel : 0,
+                        m_site.capture->Spec().tunnels.at(m_number).port};
+    m_site.capture->AllowLateness(m_lookaheads[sender].value_or(0));
+    return m_site.capture->AddTunnel(m_spec, m_number, ends, sender, channel);
 }
 
 /// What the ends of a tunnel over several routes send into.
 PerEnd<Channel>
-World::UplinkChannels(const DatagramParts& tunnel)
+DatagramTunnelBuilder::UplinkChannels()
 {
-    const UplinksSpec& spec = *tunnel.spec.uplinks;
+    const UplinksSpec& spec = *m_spec.uplinks;
     PerEnd<std::vector<Uplinks::Ways>> ways;
-    for (uint32_t route : RoutesOf(tunnel.spec))
+    for (uint32_t route : RoutesOf(m_spec))
     {
-        const PerEnd<Channel> channels =
-            MakePerEnd(End::CLIENT, [&](End end) { return m_network.ChannelFrom(route, end, 0); });
+        const PerEnd<Channel> channels = MakePerEnd(End::CLIENT, [&](End end) {
+            return m_site.network.ChannelFrom(route, end, 0);
+        });
         const PerEnd<Channel> probes =
-            m_capture ? m_capture->AddUdp({m_spec.routes[route].hosts}, 0, channels) : channels;
+            m_site.capture ? m_site.capture->AddUdp({m_site.spec.routes[route].hosts}, 0, channels)
+                           : channels;
         for (End end : ENDS)
         {
             ways[end].push_back({channels[end], probes[end]});
@@ -294,9 +252,9 @@ World::UplinkChannels(const DatagramParts& tunnel)
     PerEnd<Uplinks*> made{};
     for (End end : ENDS)
     {
-        RandomStream draws = MakeRandomStream(m_spec.seed,
+        RandomStream draws = MakeRandomStream(m_site.spec.seed,
                                               RandomComponent::UPLINK_PROBES,
-                                              2 * tunnel.number + (end == End::SERVER));
+                                              2 * m_number + (end == End::SERVER));
         const auto phase =
             static_cast<int64_t>(draws.RandU01() * static_cast<double>(spec.interval));
         made[end] = &m_uplinks.emplace_back(spec, ways[end], phase);
@@ -306,183 +264,74 @@ World::UplinkChannels(const DatagramParts& tunnel)
 }
 
 const PerEnd<Channel>&
-World::TunnelChannels(DatagramParts& tunnel, const FlowSpec& flow)
+DatagramTunnelBuilder::TunnelChannels(const FlowSpec& flow)
 {
     // The path sees one sender in each direction, the tunnel, whatever it carries.
     const PerEnd<int64_t> extra = DelaysInTunnel(flow);
-    const auto& uplinks = tunnel.spec.uplinks;
+    const auto& uplinks = m_spec.uplinks;
     const uint32_t uplink = uplinks && uplinks->use == UplinkUse::FLOWS ? flow.carrier : 0;
     const ChannelKey key(extra.client, extra.server, uplink);
-    auto channels = tunnel.channels.find(key);
-    if (channels == tunnel.channels.end())
+    auto channels = m_channels.find(key);
+    if (channels == m_channels.end())
     {
-        auto makeChannel = [&](End near) {
-            return TunnelChannel(tunnel, near, extra[near], uplink);
-        };
+        auto makeChannel = [&](End near) { return TunnelChannel(near, extra[near], uplink); };
         const End first = flow.access.Near(flow.sender);
-        channels = tunnel.channels.emplace(key, MakePerEnd(first, makeChannel)).first;
+        channels = m_channels.emplace(key, MakePerEnd(first, makeChannel)).first;
     }
     return channels->second;
 }
 
-/// What one end of a flow sends into. \param tunnel what the gateway on its side sends into
-Channel
-World::BetweenGateways(const FlowSpec& flow, End sender, const Channel& tunnel)
-{
-    Channel channel = tunnel;
-    if (const auto& behind = flow.access.routes[Other(sender)])
-    {
-        const Channel onward = m_network.ChannelFrom(*behind, sender, flow.extraDelay[sender]);
-        channel = Channel(m_gateways.emplace_back(channel, onward, m_spec.tcp.at(flow.tcp)));
-    }
-    if (const auto& before = flow.access.routes[sender])
-    {
-        channel = m_network.ChannelFrom(*before, sender, 0, &channel);
-    }
-    return channel;
-}
-
-/// What both ends of a connection through a datagram tunnel send into.
 PerEnd<Channel>
-World::DatagramChannels(DatagramParts& tunnel, const FlowSpec& flow)
+DatagramTunnelBuilder::ChannelsFor(const FlowSpec& flow)
 {
-    const TcpSpec& tcp = m_spec.tcp.at(flow.tcp);
-    const PerEnd<Channel>& path = TunnelChannels(tunnel, flow);
+    const TcpSpec& tcp = m_site.spec.tcp.at(flow.tcp);
+    const PerEnd<Channel>& path = TunnelChannels(flow);
     return MakePerEnd(End::CLIENT, [&](End sender) {
         const End near = flow.access.Near(sender);
-        const Channel inside(tunnel.packets->AddChannel(near, path[near], tcp));
+        const Channel inside(m_packets->AddChannel(near, path[near], tcp));
         const Channel channel = BetweenGateways(flow, sender, inside);
-        return m_network.InsideOf(channel, path[near], tunnel.spec);
+        return m_site.network.InsideOf(channel, path[near], m_spec);
     });
 }
 
-World::Sockets
-World::AddThrough(DatagramParts& tunnel, uint32_t index, Flow& flow)
+Sockets
+DatagramTunnelBuilder::AddFlow(uint32_t index, Flow& flow)
 {
-    return AddAppLeg(index, flow, 0, DatagramChannels(tunnel, m_spec.flows[index]));
+    return m_site.legs.AddApp(index, flow, 0, ChannelsFor(m_site.spec.flows[index]));
 }
 
 PerEnd<Channel>
-World::UdpThrough(DatagramParts& tunnel, const FlowSpec& spec, UdpParts& /* parts */)
+DatagramTunnelBuilder::AddDatagrams(const FlowSpec& spec, UdpParts& /* parts */)
 {
-    return DatagramChannels(tunnel, spec);
+    return ChannelsFor(spec);
 }
 
-World::StreamParts
-World::MakeTunnel(const StreamTunnelSpec& spec, uint32_t number)
-{
-    return {spec, number, nullptr, nullptr};
-}
-
-/// Add the connection of a stream tunnel, once all tunnels are there.
-void
-World::AddCarrier(StreamParts& parts)
-{
-    if (parts.carrier)
-    {
-        return;
-    }
-    const StreamTunnelSpec& spec = parts.spec;
-    const uint32_t number = parts.number;
-    PerEnd<Host&> hosts = m_network.HostsOf(spec.route);
-    const FlowSpec& first = FirstThrough(m_spec, number);
-    FlowSpec crossing = first;
-    crossing.sender = first.access.Near(first.sender);
-    crossing.extraDelay = DelaysInTunnel(first);
-    Leg& carrier =
-        AddLeg({LegRole::CARRIER,
-                0,
-                m_firstCarriers[number],
-                spec.carrierTcp,
-                spec.carrierCc,
-                spec.under ? ChannelsThrough(*spec.under->tunnel, *spec.under)
-                           : ChannelsOf(spec.route, crossing),
-                hosts,
-                number,
-                spec.under && spec.under->access.IsNone() ? spec.under->tunnel : std::nullopt});
-    auto tunnel = std::make_unique<StreamTunnel>(spec,
-                                                 *carrier.Tcp().client,
-                                                 *carrier.Tcp().server,
-                                                 hosts.client.cpu,
-                                                 hosts.server.cpu);
-    const auto contents =
-        ContentsOf(number, spec.handshake, {&spec.layers.client, &spec.layers.server});
-    for (End end : ENDS)
-    {
-        tunnel->SetWatcher(end, contents[end]);
-    }
-    parts.carrier = &carrier;
-    parts.packets = std::move(tunnel);
-}
-
-/// What both ends of a connection through a stream tunnel send into.
+/// What the ends send into, if their packets are a flow of another tunnel.
 PerEnd<Channel>
-World::StreamChannels(StreamParts& tunnel, const FlowSpec& flow)
+DatagramTunnelBuilder::ThroughAnother()
 {
-    AddCarrier(tunnel);
-    return MakePerEnd(End::CLIENT, [&](End sender) {
-        const Channel inside(tunnel.packets->Device(flow.access.Near(sender)));
-        return BetweenGateways(flow, sender, inside);
-    });
-}
-
-World::Sockets
-World::AddThrough(StreamParts& tunnel, uint32_t index, Flow& flow)
-{
-    const PerEnd<Channel> channels = StreamChannels(tunnel, m_spec.flows[index]);
-    Sockets sockets = AddAppLeg(index, flow, std::nullopt, channels);
-    flow.legs.push_back(tunnel.carrier);
-    return sockets;
-}
-
-PerEnd<Channel>
-World::UdpThrough(StreamParts& tunnel, const FlowSpec& spec, UdpParts& parts)
-{
-    const PerEnd<Channel> channels = StreamChannels(tunnel, spec);
-    parts.flow.legs.push_back(tunnel.carrier);
-    return channels;
-}
-
-/// What the ends of a tunnel send into, whose packets are a flow of another tunnel.
-PerEnd<Channel>
-World::PacketsThrough(DatagramParts& upper)
-{
-    const FlowSpec& under = *upper.spec.under;
+    const FlowSpec& under = *m_spec.under;
     PerEnd<NestedPackets*> nested{};
     for (End end : ENDS)
     {
         nested[end] = &m_nestedPackets.emplace_back();
     }
-    Flow& flow = m_nestedFlows.emplace_back();
-    flow.datagrams = std::make_unique<Datagrams>(0);
+    m_nested.datagrams = std::make_unique<Datagrams>(0);
     // What one end sends comes out of what that end has numbered.
-    UdpParts parts{flow,
+    UdpParts parts{m_nested,
                    {nested.server, nested.client},
                    {nested.client, nested.server},
-                   flow.datagrams->logs};
-    auto through = [&](auto& tunnel) { return UdpThrough(tunnel, under, parts); };
-    PerEnd<Channel> channels = std::visit(through, m_tunnels.at(*under.tunnel));
+                   m_nested.datagrams->logs};
+    PerEnd<Channel> channels = m_site.tunnels.at(*under.tunnel)->AddDatagrams(under, parts);
     for (End end : ENDS)
     {
-        if (m_capture)
+        if (m_site.capture)
         {
-            channels[end] = m_capture->AddNested(*nested[end], channels[end]);
+            channels[end] = m_site.capture->AddNested(*nested[end], channels[end]);
         }
         nested[end]->SetOnward(channels[end], parts.peers[end]);
     }
-    upper.relays = flow.datagrams->relays;
     return {Channel(*nested.client), Channel(*nested.server)};
-}
-
-/// What both ends of a connection through a tunnel of packets send into.
-PerEnd<Channel>
-World::ChannelsThrough(uint32_t tunnel, const FlowSpec& flow)
-{
-    if (auto* datagrams = std::get_if<DatagramParts>(&m_tunnels.at(tunnel)))
-    {
-        return DatagramChannels(*datagrams, flow);
-    }
-    return StreamChannels(std::get<StreamParts>(m_tunnels[tunnel]), flow);
 }
 
 } // namespace tunnelcc

@@ -54,7 +54,7 @@ SenderIn(const FlowSpec& flow, const Leg& leg)
 
 /// The relays that take the datagrams of both ends.
 std::vector<DatagramSide*>
-Relays(const World::Datagrams& datagrams)
+Relays(const Datagrams& datagrams)
 {
     if (!datagrams.relays.client)
     {
@@ -65,7 +65,7 @@ Relays(const World::Datagrams& datagrams)
 
 template <class Result>
 void
-FinishDatagrams(const World::Datagrams& datagrams, Result& result)
+FinishDatagrams(const Datagrams& datagrams, Result& result)
 {
     const DatagramMeter& meter = datagrams.meter;
     const Histogram& delays = meter.Delays();
@@ -139,11 +139,11 @@ Recorder::AddLegs()
     m_lastRead.resize(m_firstTraffic);
     for (size_t index = 0; index < m_firstTraffic; ++index)
     {
-        if (flows[index]->datagrams)
+        if (flows[index].datagrams)
         {
             m_result.flows[index].datagrams.emplace();
         }
-        else if (flows[index]->sender->WritesMessages())
+        else if (flows[index].sender->WritesMessages())
         {
             m_result.flows[index].messageSeries.emplace();
         }
@@ -153,7 +153,7 @@ Recorder::AddLegs()
     std::set<Key> used;
     for (uint32_t index = 0; index < m_firstTraffic; ++index)
     {
-        for (const Leg* leg : flows[index]->legs)
+        for (const Leg* leg : flows[index].legs)
         {
             used.emplace(leg, SenderIn(m_spec.flows[index], *leg));
         }
@@ -173,7 +173,7 @@ Recorder::AddLegs()
     }
     for (uint32_t index = 0; index < m_firstTraffic; ++index)
     {
-        for (const Leg* leg : flows[index]->legs)
+        for (const Leg* leg : flows[index].legs)
         {
             const End sender = SenderIn(m_spec.flows[index], *leg);
             m_result.flows[index].legs.push_back(numbers.at({leg, sender}));
@@ -205,7 +205,7 @@ Recorder::AddTunnels()
     m_result.tunnels.resize(tunnels.size()); // the probes keep references
     for (uint32_t number = 0; number < tunnels.size(); ++number)
     {
-        PacketTunnel* tunnel = World::PacketTunnelOf(tunnels[number]);
+        PacketTunnel* tunnel = tunnels[number]->Packets();
         std::optional<End> sender;
         for (auto flow = m_spec.flows.begin(); flow != m_spec.flows.end() && !sender; ++flow)
         {
@@ -214,7 +214,7 @@ Recorder::AddTunnels()
         if (tunnel && sender)
         {
             TunnelResult& result = m_result.tunnels[number];
-            const PerEnd<DatagramSide*> relays = World::RelaysBelow(tunnels[number]);
+            const PerEnd<DatagramSide*> relays = tunnels[number]->RelaysBelow();
             auto add = [&](End end, PacketTunnelResult& way) {
                 m_tunnels.emplace_back(*tunnel, end, relays[end], way);
             };
@@ -245,9 +245,9 @@ Recorder::AddNetwork()
 void
 Recorder::CatchUp(int64_t now)
 {
-    for (World::Tunnel& tunnel : m_world.Tunnels())
+    for (const auto& tunnel : m_world.Tunnels())
     {
-        if (PacketTunnel* packets = World::PacketTunnelOf(tunnel))
+        if (PacketTunnel* packets = tunnel->Packets())
         {
             packets->CatchUp(now);
         }
@@ -264,7 +264,7 @@ Recorder::OnWarmupEnd(int64_t now)
     }
     for (size_t i = 0; i < m_readAtStart.size(); ++i)
     {
-        const World::Flow& flow = *m_world.Flows()[i];
+        const Flow& flow = m_world.Flows()[i];
         m_readAtStart[i] = BytesRead(i);
         if (flow.receiver)
         {
@@ -276,12 +276,12 @@ Recorder::OnWarmupEnd(int64_t now)
     {
         tunnel.StartMeasuring();
     }
-    for (const auto& flow : m_world.Flows())
+    for (const Flow& flow : m_world.Flows())
     {
-        if (flow->datagrams)
+        if (flow.datagrams)
         {
-            flow->datagrams->sender->StartMeasuring();
-            for (DatagramSide* relay : Relays(*flow->datagrams))
+            flow.datagrams->sender->StartMeasuring();
+            for (DatagramSide* relay : Relays(*flow.datagrams))
             {
                 relay->StartMeasuring();
             }
@@ -316,13 +316,13 @@ Recorder::OnSample(int64_t now)
     }
     for (size_t i = 0; i < m_world.Flows().size(); ++i)
     {
-        if (const auto& datagrams = m_world.Flows()[i]->datagrams)
+        if (const auto& datagrams = m_world.Flows()[i].datagrams)
         {
             DelaySeriesOf(i).push_back(datagrams->meter.TakeSample() * NS);
         }
         else if (auto& messages = m_result.flows[i].messageSeries)
         {
-            const double latency = m_world.Flows()[i]->receiver->TakeLatencySample();
+            const double latency = m_world.Flows()[i].receiver->TakeLatencySample();
             messages->latency.push_back(latency * NS);
         }
     }
@@ -386,8 +386,8 @@ Recorder::OnEnd(int64_t now)
     {
         m_result.pathSegments += m_crossesPath[i] ? m_result.legs[i].segments : 0;
     }
-    auto datagramsOf = [&](size_t index) -> const World::Datagrams& {
-        return *m_world.Flows()[index]->datagrams;
+    auto datagramsOf = [&](size_t index) -> const Datagrams& {
+        return *m_world.Flows()[index].datagrams;
     };
     for (size_t i = 0; i < m_result.crossTraffic.size(); ++i)
     {
@@ -407,13 +407,13 @@ Recorder::FinishFlow(int64_t now, size_t index)
     FlowResult& result = m_result.flows[index];
     result.totalBytes = BytesRead(index);
     result.deliveredBytes = result.totalBytes - m_readAtStart[index];
-    if (const auto& datagrams = m_world.Flows()[index]->datagrams)
+    if (const auto& datagrams = m_world.Flows()[index].datagrams)
     {
         result.firstByteAt = Moment(datagrams->meter.FirstTime());
         FinishDatagrams(*datagrams, *result.datagrams);
         return;
     }
-    const BulkReceiver& receiver = *m_world.Flows()[index]->receiver;
+    const BulkReceiver& receiver = *m_world.Flows()[index].receiver;
     result.firstByteAt = Moment(receiver.FirstByteTime());
     result.completedAt = Moment(receiver.CompletionTime());
     const std::vector<SendLimits::Times> channels = ChannelTimes(now, index);
@@ -439,7 +439,7 @@ Recorder::FinishFlow(int64_t now, size_t index)
 uint64_t
 Recorder::BytesRead(size_t index) const
 {
-    const World::Flow& flow = *m_world.Flows()[index];
+    const Flow& flow = m_world.Flows()[index];
     return flow.receiver
                ? flow.receiver->Total()
                : flow.legs.front()->Udp()[Other(m_spec.flows[index].sender)]->PayloadBytes();
@@ -460,7 +460,7 @@ std::vector<SendLimits::Times>
 Recorder::ChannelTimes(int64_t now, size_t index) const
 {
     std::vector<SendLimits::Times> times;
-    const auto& sides = m_world.Flows()[index]->sides; // two of each connection: its ends
+    const auto& sides = m_world.Flows()[index].sides; // two of each connection: its ends
     const bool isServer = m_spec.flows[index].sender == End::SERVER;
     for (size_t i = isServer ? 2 : 1; i + 1 < sides.size(); i += 2)
     {

@@ -8,7 +8,7 @@
  * writers, round trips before the first byte, windows and what happens when they are full; and
  * chains of relays.
  */
-#include "experiment/world.h"
+#include "support/relay-hops.h"
 #include "support/simulation-test-case.h"
 #include "support/specs.h"
 #include "tunnel/layer.h"
@@ -103,7 +103,7 @@ class MuxConservationTest : public SimulationTestCase
         RunUntil(200 * SECOND);
         for (uint32_t i = 0; i < 3; ++i)
         {
-            const World::Flow& flow = *world.Flows()[i];
+            const Flow& flow = world.Flows()[i];
             const uint64_t preamble = m_isDownload ? 0 : spec.flows[i].preamble;
             NS_TEST_EXPECT_MSG_EQ(flow.receiver->Total(), preamble + 1'234'567 + i, "bytes");
             NS_TEST_EXPECT_MSG_GT(flow.receiver->CompletionTime(), 0, "end of the stream");
@@ -111,14 +111,14 @@ class MuxConservationTest : public SimulationTestCase
         }
         for (uint32_t hop = 0; hop <= m_extraHops; ++hop)
         {
-            CheckCarriers(std::get<World::RelayParts>(world.Tunnels().front()).hops[hop].carriers);
+            CheckCarriers(HopsOf(world)[hop].carriers);
         }
     }
 
-    void CheckCarriers(std::deque<World::Carrier>& carriers)
+    void CheckCarriers(std::deque<RelayBuilder::Carrier>& carriers)
     {
         NS_TEST_ASSERT_MSG_EQ(carriers.size(), 1, "all flows share one");
-        const World::Carrier& carrier = carriers.front();
+        const RelayBuilder::Carrier& carrier = carriers.front();
         const End sends = m_isDownload ? End::SERVER : End::CLIENT;
         const TcpEndpoint& sender = *carrier.leg->Tcp()[sends];
         const TcpEndpoint& receiver = *carrier.leg->Tcp()[Other(sends)];
@@ -166,7 +166,7 @@ class MuxHandshakeTest : public SimulationTestCase
 
     void Check(World& world, uint32_t index, int64_t expected)
     {
-        const int64_t firstByte = world.Flows()[index]->receiver->FirstByteTime();
+        const int64_t firstByte = world.Flows()[index].receiver->FirstByteTime();
         NS_TEST_EXPECT_MSG_GT_OR_EQ(firstByte, expected, "no earlier");
         NS_TEST_EXPECT_MSG_LT(firstByte, expected + MS, "but for the loopbacks, no later");
     }
@@ -196,14 +196,14 @@ class MuxTurnsTest : public SimulationTestCase
         uint64_t before[3];
         for (uint32_t i = 0; i < 3; ++i)
         {
-            before[i] = world.Flows()[i]->receiver->Total();
+            before[i] = world.Flows()[i].receiver->Total();
         }
         RunUntil(20 * SECOND);
-        const uint64_t share = world.Flows()[0]->receiver->Total() - before[0];
+        const uint64_t share = world.Flows()[0].receiver->Total() - before[0];
         NS_TEST_EXPECT_MSG_GT(share, 100 * COPY_BUFFER, "a good number of frames");
         for (uint32_t i = 1; i < 3; ++i)
         {
-            const uint64_t other = world.Flows()[i]->receiver->Total() - before[i];
+            const uint64_t other = world.Flows()[i].receiver->Total() - before[i];
             NS_TEST_EXPECT_MSG_EQ_TOL(other, share, 2 * COPY_BUFFER, "late or not");
         }
     }
@@ -225,20 +225,16 @@ class MuxBackPressureTest : public SimulationTestCase
     void DoRun() override
     {
         World world(MakeMuxSpec(2, m_mux));
-        world.Flows()[0]->legs.back()->Tcp().server->SetUser(nullptr);
+        world.Flows()[0].legs.back()->Tcp().server->SetUser(nullptr);
         world.Start();
         RunUntil(30 * SECOND);
-        const SendBuffer& stuck =
-            world.Flows()[0]->legs.front()->Tcp().client->GetSender().Buffer();
+        const SendBuffer& stuck = world.Flows()[0].legs.front()->Tcp().client->GetSender().Buffer();
         const uint64_t absorbed = stuck.Written();
-        const uint64_t other = world.Flows()[1]->receiver->Total();
+        const uint64_t other = world.Flows()[1].receiver->Total();
         RunUntil(40 * SECOND);
         NS_TEST_EXPECT_MSG_EQ(stuck.Written(), absorbed, "nothing more goes in");
-        const uint64_t progress = world.Flows()[1]->receiver->Total() - other;
-        const uint64_t unread = std::get<World::RelayParts>(world.Tunnels().front())
-                                    .hops[0]
-                                    .carriers.front()
-                                    .sessions.server->Unread();
+        const uint64_t progress = world.Flows()[1].receiver->Total() - other;
+        const uint64_t unread = HopsOf(world)[0].carriers.front().sessions.server->Unread();
         if (m_blocksOthers)
         {
             NS_TEST_EXPECT_MSG_EQ(progress, 0, "the other stream");
@@ -276,10 +272,10 @@ class StreamWindowTest : public SimulationTestCase
         World world(spec);
         world.Start();
         RunUntil(3 * SECOND);
-        const uint64_t before = world.Flows()[0]->receiver->Total();
+        const uint64_t before = world.Flows()[0].receiver->Total();
         RunUntil(13 * SECOND);
         const uint64_t rounds = 100; // of 100 ms
-        const uint64_t sent = world.Flows()[0]->receiver->Total() - before;
+        const uint64_t sent = world.Flows()[0].receiver->Total() - before;
         NS_TEST_EXPECT_MSG_LT_OR_EQ(sent, (rounds + 1) << 20, "no more than that");
         NS_TEST_EXPECT_MSG_GT(sent, (rounds << 20) * 9 / 10, "but nearly as much");
     }
@@ -306,7 +302,7 @@ class FirstReadTest : public SimulationTestCase
         World world(spec);
         world.Start();
         RunUntil(5 * SECOND);
-        uint64_t read = world.Flows()[0]->receiver->Total();
+        uint64_t read = world.Flows()[0].receiver->Total();
         if (m_isCredited)
         {
             NS_TEST_EXPECT_MSG_GT(read, 4 << 20, "more than two windows");
@@ -351,9 +347,9 @@ class ManyShortStreamsTest : public SimulationTestCase
         World world(spec);
         world.Start();
         RunUntil(5 * SECOND);
-        for (const auto& flow : world.Flows())
+        for (const Flow& flow : world.Flows())
         {
-            NS_TEST_EXPECT_MSG_GT(flow->receiver->CompletionTime(), 0, "its end has arrived");
+            NS_TEST_EXPECT_MSG_GT(flow.receiver->CompletionTime(), 0, "its end has arrived");
         }
     }
 
@@ -394,9 +390,9 @@ class ManySlowStreamsTest : public SimulationTestCase
     static uint64_t Total(World& world)
     {
         uint64_t total = 0;
-        for (const auto& flow : world.Flows())
+        for (const Flow& flow : world.Flows())
         {
-            total += flow->receiver->Total();
+            total += flow.receiver->Total();
         }
         return total;
     }
@@ -445,13 +441,7 @@ class CreditTest : public SimulationTestCase
         World world(spec);
         world.Start();
         RunUntil(5 * SECOND);
-        return std::get<World::RelayParts>(world.Tunnels().front())
-            .hops[0]
-            .carriers.front()
-            .leg->Tcp()
-            .server->GetSender()
-            .Buffer()
-            .Written();
+        return HopsOf(world)[0].carriers.front().leg->Tcp().server->GetSender().Buffer().Written();
     }
 };
 
@@ -475,7 +465,7 @@ class ChainTest : public SimulationTestCase
         World world(spec);
         world.Start();
         RunUntil(2 * SECOND);
-        const World::Flow& flow = *world.Flows()[0];
+        const Flow& flow = world.Flows()[0];
         // TCP and WebSocket upgrade on each hop in turn, and half a round trip across it.
         const int64_t expected = 5 * (100 + 60 + 40) * MS / 2;
         NS_TEST_EXPECT_MSG_GT_OR_EQ(flow.receiver->FirstByteTime(), expected, "no earlier");

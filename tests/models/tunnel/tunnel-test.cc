@@ -7,7 +7,7 @@
  * Checks relay tunnels against GOST as captured: sizes of frames and records, wire bytes for each
  * application byte, round trips of the handshake, and back-pressure from a target that never reads.
  */
-#include "experiment/world.h"
+#include "support/relay-hops.h"
 #include "support/simulation-test-case.h"
 #include "support/specs.h"
 #include "tunnel/layer.h"
@@ -140,7 +140,7 @@ class TunnelTestCase : public SimulationTestCase
 
 /// Where data enters the carrier, and where it leaves it.
 const TcpEndpoint&
-CarrierEnd(const World::Flow& flow, bool isClient)
+CarrierEnd(const Flow& flow, bool isClient)
 {
     return *flow.legs[1]->Tcp()[isClient ? End::CLIENT : End::SERVER];
 }
@@ -163,7 +163,7 @@ class ConservationTest : public TunnelTestCase
         World world(spec);
         world.Start();
         RunUntil(120 * SECOND);
-        const World::Flow& flow = *world.Flows()[0];
+        const Flow& flow = world.Flows()[0];
         const uint64_t preamble = m_isDownload ? 0 : spec.flows[0].preamble;
         NS_TEST_EXPECT_MSG_EQ(flow.receiver->Total(), preamble + 1'234'567, "bytes");
         NS_TEST_EXPECT_MSG_GT(flow.receiver->CompletionTime(), 0, "end of the stream");
@@ -179,8 +179,7 @@ class ConservationTest : public TunnelTestCase
         NS_TEST_EXPECT_MSG_EQ(carrier.Buffer().Written(),
                               CarrierEnd(flow, m_isDownload).GetReceiver().TotalRead(),
                               "what went into the carrier came out of it");
-        const World::Carrier& tunnel =
-            std::get<World::RelayParts>(world.Tunnels().front()).hops[0].carriers.front();
+        const RelayBuilder::Carrier& tunnel = HopsOf(world)[0].carriers.front();
         NS_TEST_EXPECT_MSG_EQ(tunnel.logs.front().client.IsEmpty(), true, "no message is left");
         NS_TEST_EXPECT_MSG_EQ(tunnel.logs.front().server.IsEmpty(), true, "no message is left");
     }
@@ -203,7 +202,7 @@ class WholeMessageTest : public TunnelTestCase
         spec.flows[0].bytes = COPY_BUFFER;
         World world(spec);
         world.Start();
-        const World::Flow& flow = *world.Flows()[0];
+        const Flow& flow = world.Flows()[0];
         const Receiver& carrier = flow.legs[1]->Tcp().server->GetReceiver();
         const Sender& target = flow.legs[2]->Tcp().client->GetSender();
         const RelaySpec& relay = RelayOf(spec);
@@ -244,7 +243,7 @@ class HandshakeTimeTest : public TunnelTestCase
         World world(spec);
         world.Start();
         RunUntil(SECOND);
-        const World::Flow& flow = *world.Flows()[0];
+        const Flow& flow = world.Flows()[0];
         // TCP and WebSocket upgrade: 2; with TLS 1.3: 3. Half a round trip later it is there.
         const int64_t expected = (m_isTls ? 350 : 250) * MS;
         const int64_t firstByte = flow.receiver->FirstByteTime();
@@ -272,7 +271,7 @@ class WireBytesTest : public TunnelTestCase
         spec.flows[0].cc.name = spec.flows[0].carrierCc.name = "bbr";
         World world(spec);
         world.Start();
-        const World::Flow& flow = *world.Flows()[0];
+        const Flow& flow = world.Flows()[0];
         const TcpEndpoint& carrier = CarrierEnd(flow, !m_isDownload);
         RunUntil(2 * SECOND);
         const uint64_t bytes = flow.receiver->Total();
@@ -307,7 +306,7 @@ class BackPressureTest : public TunnelTestCase
         spec.flows[0].appPerByte.server = 1e9; // a second for each byte
         World world(spec);
         world.Start();
-        const World::Flow& flow = *world.Flows()[0];
+        const Flow& flow = world.Flows()[0];
         const SendBuffer& app = flow.legs[0]->Tcp().client->GetSender().Buffer();
         RunUntil(20 * SECOND);
         const uint64_t absorbed = app.Written();

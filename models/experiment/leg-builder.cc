@@ -1,0 +1,268 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "leg-builder.h"
+
+#include "event/random-stream.h"
+#include "quic/chromium-bbr.h"
+
+#include <utility>
+
+namespace tunnelcc
+{
+
+namespace
+{
+
+/// Where a relay listens for its host in a capture.
+constexpr uint16_t RELAY_PORT = 15201;
+
+RandomComponent
+CongestionDraws(LegRole role)
+{
+    switch (role)
+    {
+    case LegRole::CARRIER:
+        return RandomComponent::CARRIER_CONGESTION;
+    case LegRole::TARGET:
+        return RandomComponent::TARGET_CONGESTION;
+    case LegRole::APP:
+        break;
+    }
+    return RandomComponent::APP_CONGESTION;
+}
+
+/// Seed of an algorithm's own random numbers: experiment's seed, the leg and its end.
+int64_t
+CongestionStream(uint64_t seed, LegRole role, uint32_t number, End end)
+{
+    RandomStream stream =
+        MakeRandomStream(seed, CongestionDraws(role), 2 * number + (end == End::SERVER));
+    constexpr double RANGE = 1ULL << 53;
+    return static_cast<int64_t>(stream.RandU01() * RANGE);
+}
+
+/// The name of a connection's logs.
+std::string
+LogTitleOf(const LegParts& parts)
+{
+    switch (parts.role)
+    {
+    case LegRole::CARRIER: {
+        const uint32_t hop = parts.hop.value_or(0);
+        const std::string name = "carrier" + std::to_string(parts.number - hop * MAX_CARRIERS);
+        return hop > 0 ? name + "-hop" + std::to_string(hop + 1) : name;
+    }
+    case LegRole::TARGET:
+        return "target" + std::to_string(parts.number);
+    case LegRole::APP:
+        break;
+    }
+    return "flow" + std::to_string(parts.number);
+}
+
+} // namespace
+
+bool
+IsInside(const FlowSpec& flow)
+{
+    return flow.tunnel && flow.access.IsNone();
+}
+
+LegBuilder::LegBuilder(const ExperimentSpec& spec,
+                       Network& network,
+                       Capture* capture,
+                       AlgorithmWrapper wrap)
+    : m_spec(spec),
+      m_network(network),
+      m_capture(capture),
+      m_wrap(std::move(wrap))
+{
+}
+
+std::unique_ptr<CongestionControl>
+LegBuilder::MakeAlgorithm(const LegParts& parts, End end)
+{
+    int64_t stream = CongestionStream(m_spec.seed, parts.role, parts.number, end);
+    const CongestionSpec& cc = parts.cc;
+    auto algorithm = cc.code.empty() ? MakeCongestionControl(cc.name, cc.parameters, stream)
+                                     : m_modules.Make(cc.name, cc.code, cc.parameters, stream);
+    return m_wrap ? m_wrap(std::move(algorithm), cc, stream) : std::move(algorithm);
+}
+
+std::unique_ptr<CongestionControl>
+LegBuilder::MakeAlgorithm(const LegParts& parts, End end, const QuicSpec& quic)
+{
+    auto own = MakeChromiumBbr(quic,
+                               end,
+                               parts.cc,
+                               CongestionStream(m_spec.seed, parts.role, parts.number, end));
+    return own ? std::move(own) : MakeAlgorithm(parts, end);
+}
+
+MakerForEnd<RandomStream>
+LegBuilder::DrawsOf(RandomComponent component, uint32_t number) const
+{
+    return [=, this](End end) {
+        return MakeRandomStream(m_spec.seed, component, 2 * number + (end == End::SERVER));
+    };
+}
+
+WireEnds
+LegBuilder::WireEndsOf(const LegParts& parts) const
+{
+    const bool isToRelay = parts.isOnLoopback && parts.role == LegRole::APP;
+    return {{m_network.NumberOf(parts.hosts.client), m_network.NumberOf(parts.hosts.server)},
+            parts.isOnLoopback ? CaptureInterface::LOOPBACK
+            : parts.inside     ? CaptureInterface::DEVICE
+                               : CaptureInterface::LINK,
+            parts.inside.value_or(0),
+            parts.tunnel ? m_capture->Spec().tunnels.at(*parts.tunnel).port
+            : isToRelay  ? RELAY_PORT
+                         : APP_PORT};
+}
+
+LegParts
+LegBuilder::WithUdpTaps(const LegParts& parts, uint32_t header)
+{
+    LegParts tapped = parts;
+    if (m_capture)
+    {
+        tapped.channels = m_capture->AddUdp(WireEndsOf(parts), header, parts.channels);
+    }
+    return tapped;
+}
+
+TcpLeg
+LegBuilder::AddTcp(const LegParts& given)
+{
+    LegParts parts = given;
+    std::optional<Capture::Tcp> captured;
+    if (m_capture)
+    {
+        captured.emplace(
+            m_capture->AddTcp(given.tcp, WireEndsOf(given), LogTitleOf(given), given.channels));
+        parts.channels = captured->channels;
+    }
+    LegEnds<TcpEndpoint> ends = MakePerEnd(End::CLIENT, [&](End end) {
+        return std::make_unique<TcpEndpoint>(parts.tcp,
+                                             parts.channels[end],
+                                             MakeAlgorithm(parts, end));
+    });
+    TcpEndpoint::Join(*ends.client, *ends.server);
+    PerEnd<StreamContents*> streams{};
+    for (End end : ENDS)
+    {
+        if (captured)
+        {
+            captured->formats[end].SetSender(ends[end]->GetSender());
+            streams[end] = &captured->formats[end].Contents();
+        }
+        TcpMemory& memory = parts.hosts[end].memory;
+        if (memory.IsLimited())
+        {
+            ends[end]->SetMemory(memory);
+        }
+    }
+    return {m_legs.emplace_back(Leg{parts.role, parts.hop, parts.cc.name, std::move(ends)}),
+            streams};
+}
+
+Leg&
+LegBuilder::AddQuic(const LegParts& given, const QuicSpec& quic)
+{
+    LegParts parts = given;
+    std::optional<Capture::Quic> captured;
+    if (m_capture)
+    {
+        captured.emplace(
+            m_capture->AddQuic(quic, WireEndsOf(given), LogTitleOf(given), given.channels));
+        parts.channels = captured->channels;
+    }
+    const RandomComponent threads = parts.role == LegRole::CARRIER
+                                        ? RandomComponent::CARRIER_THREADS
+                                        : RandomComponent::APP_THREADS;
+    LegEnds<QuicConnection> ends = MakeQuicEnds(
+        quic,
+        parts.channels,
+        [&](End end) { return MakeAlgorithm(parts, end, quic); },
+        DrawsOf(threads, parts.number));
+    for (End end : ENDS)
+    {
+        if (captured)
+        {
+            captured->formats[end].SetSender(ends[end]->GetSender());
+        }
+    }
+    return m_legs.emplace_back(Leg{parts.role, parts.hop, parts.cc.name, std::move(ends)});
+}
+
+Leg&
+LegBuilder::AddKcp(const LegParts& given, const KcpSpec& kcp)
+{
+    const LegParts parts = WithUdpTaps(given, kcp.header);
+    const auto clocks = DrawsOf(RandomComponent::ARQ_CLOCK, parts.number);
+    return m_legs.emplace_back(
+        Leg{parts.role, parts.hop, "kcp", MakeKcpEnds(kcp, parts.channels, clocks)});
+}
+
+Leg&
+LegBuilder::AddRudp(const LegParts& given, const RudpSpec& rudp, LegEnds<RudpSession>& sessions)
+{
+    const LegParts parts = WithUdpTaps(given);
+    const auto clocks = DrawsOf(RandomComponent::ARQ_CLOCK, parts.number);
+    return m_legs.emplace_back(
+        Leg{parts.role, parts.hop, "rudp", MakeRudpEnds(rudp, sessions, parts.channels, clocks)});
+}
+
+Leg&
+LegBuilder::AddUdp(uint32_t header)
+{
+    auto make = [=](End) { return std::make_unique<DatagramSocket>(header); };
+    return m_legs.emplace_back(
+        Leg{LegRole::APP, std::nullopt, "none", MakePerEnd(End::CLIENT, make)});
+}
+
+Sockets
+LegBuilder::AddApp(uint32_t index,
+                   Flow& flow,
+                   std::optional<uint32_t> hop,
+                   const PerEnd<Channel>& channels)
+{
+    const FlowSpec& spec = m_spec.flows[index];
+    const LegParts parts{LegRole::APP,
+                         hop,
+                         index,
+                         m_spec.tcp.at(spec.tcp),
+                         spec.cc,
+                         channels,
+                         m_network.HostsOf(spec.route),
+                         {},
+                         IsInside(spec) ? spec.tunnel : std::nullopt};
+    Leg& leg = spec.quic ? AddQuic(parts, m_spec.quic.at(*spec.quic)) : AddTcp(parts).leg;
+    flow.legs.push_back(&leg);
+    return {leg.Stream(End::CLIENT), leg.Stream(End::SERVER)};
+}
+
+PerEnd<CarrierContents*>
+LegBuilder::ContentsOf(const TcpLeg& carrier,
+                       uint32_t tunnel,
+                       const std::vector<HandshakeTurn>& handshake,
+                       const PerEnd<const std::vector<LayerSpec>*>& layers)
+{
+    PerEnd<CarrierContents*> contents{};
+    for (End end : ENDS)
+    {
+        if (m_capture)
+        {
+            contents[end] = &m_capture->AddContents(*carrier.streams[end],
+                                                    tunnel,
+                                                    handshake,
+                                                    end,
+                                                    *layers[end]);
+        }
+    }
+    return contents;
+}
+
+} // namespace tunnelcc

@@ -1,0 +1,120 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef TUNNELCC_LEG_BUILDER_H
+#define TUNNELCC_LEG_BUILDER_H
+
+#include "flow.h"
+#include "leg.h"
+#include "modules/module-loader.h"
+#include "network.h"
+#include "spec/experiment-spec.h"
+#include "wire/capture.h"
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace tunnelcc
+{
+
+/// Given a congestion control, its specification and the seed of its random numbers, it returns
+/// what runs in its place: for observers.
+using AlgorithmWrapper =
+    std::function<std::unique_ptr<CongestionControl>(std::unique_ptr<CongestionControl> algorithm,
+                                                     const CongestionSpec& spec,
+                                                     int64_t stream)>;
+
+/// Where servers of applications listen in a capture, as iperf3.
+constexpr uint16_t APP_PORT = 5201;
+
+/// Numbers of carriers are apart by so much from hop to hop.
+constexpr uint32_t MAX_CARRIERS = 1 << 16;
+
+/// Whether a flow's hosts send into a tunnel of their own.
+bool IsInside(const FlowSpec& flow);
+
+/// What is needed to make a leg.
+struct LegParts
+{
+    LegRole role;
+    std::optional<uint32_t> hop; //!< as Leg::hop
+    uint32_t number;             //!< of the draws of its congestion control, for its role
+    const TcpSpec& tcp;
+    const CongestionSpec& cc;
+    PerEnd<Channel> channels; //!< that its ends send into
+    PerEnd<Host&> hosts;
+    std::optional<uint32_t> tunnel; //!< whose carrier it is
+    std::optional<uint32_t> inside; //!< number of the tunnel that carries its packets
+    bool isOnLoopback{false};
+};
+
+/// A TCP connection, and what is captured of its streams.
+struct TcpLeg
+{
+    Leg& leg;
+    PerEnd<StreamContents*> streams{}; //!< null: nothing
+};
+
+/// Makes the connections of a world.
+class LegBuilder
+{
+  public:
+    /// All but `wrap` outlive it. \param wrap as of World
+    LegBuilder(const ExperimentSpec& spec,
+               Network& network,
+               Capture* capture,
+               AlgorithmWrapper wrap);
+
+    TcpLeg AddTcp(const LegParts& given);
+    Leg& AddQuic(const LegParts& given, const QuicSpec& quic);
+    Leg& AddKcp(const LegParts& given, const KcpSpec& kcp);
+    /// \param sessions that legs share; the first makes them
+    Leg& AddRudp(const LegParts& given, const RudpSpec& rudp, LegEnds<RudpSession>& sessions);
+    /// \param header IP bytes around a datagram's payload
+    Leg& AddUdp(uint32_t header);
+
+    /// Add the connection between a flow's applications themselves. \param index the flow's
+    Sockets AddApp(uint32_t index,
+                   Flow& flow,
+                   std::optional<uint32_t> hop,
+                   const PerEnd<Channel>& channels);
+
+    /// What is told of the streams of a tunnel's carrier. \param handshake,layers as of
+    /// CarrierContents
+    PerEnd<CarrierContents*> ContentsOf(const TcpLeg& carrier,
+                                        uint32_t tunnel,
+                                        const std::vector<HandshakeTurn>& handshake,
+                                        const PerEnd<const std::vector<LayerSpec>*>& layers);
+
+    /// Every connection there is, in the order in which flows first use them.
+    const std::deque<Leg>& Legs() const
+    {
+        return m_legs;
+    }
+
+  private:
+    /// What is captured of what ends send over UDP. \param header IP bytes around a shard, if there
+    /// is FEC
+    LegParts WithUdpTaps(const LegParts& parts, uint32_t header = 0);
+    WireEnds WireEndsOf(const LegParts& parts) const;
+    std::unique_ptr<CongestionControl> MakeAlgorithm(const LegParts& parts, End end);
+    std::unique_ptr<CongestionControl> MakeAlgorithm(const LegParts& parts,
+                                                     End end,
+                                                     const QuicSpec& quic);
+    MakerForEnd<RandomStream> DrawsOf(RandomComponent component, uint32_t number) const;
+
+    const ExperimentSpec& m_spec;
+    Network& m_network;
+    Capture* const m_capture;
+    const AlgorithmWrapper m_wrap;
+    ModuleLoader m_modules; //!< of algorithms that are files; outlives them
+    std::deque<Leg> m_legs;
+};
+
+} // namespace tunnelcc
+
+#endif // TUNNELCC_LEG_BUILDER_H

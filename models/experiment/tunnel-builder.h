@@ -1,0 +1,127 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef TUNNELCC_TUNNEL_BUILDER_H
+#define TUNNELCC_TUNNEL_BUILDER_H
+
+#include "flow.h"
+#include "leg-builder.h"
+#include "network.h"
+#include "tunnel/gateway.h"
+#include "tunnel/packet-tunnel.h"
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <vector>
+
+namespace tunnelcc
+{
+
+class TunnelBuilder;
+
+/// What builders of tunnels build on.
+struct Site
+{
+    const ExperimentSpec& spec;
+    Network& network;
+    Capture* capture; //!< null: there is none
+    LegBuilder& legs;
+    const std::vector<std::unique_ptr<TunnelBuilder>>& tunnels; //!< by number
+
+    /// What both ends of a flow's connection across a route send into.
+    PerEnd<Channel> ChannelsOf(uint32_t route, const FlowSpec& flow) const;
+    /// What both ends of a connection through a tunnel of packets send into.
+    PerEnd<Channel> ChannelsThrough(uint32_t tunnel, const FlowSpec& flow) const;
+    /// Where the packets of a flow, or of a tunnel that is one, are seen at its ends.
+    CaptureInterface InterfaceOf(const FlowSpec& flow) const;
+};
+
+/// Opens a connection at its time.
+class DialStart final : public EventSource
+{
+  public:
+    DialStart(ByteStream& socket, int64_t start)
+        : m_socket(socket)
+    {
+        m_loop.Insert(start, m_rank, this);
+    }
+
+    void Fire(int64_t now) override
+    {
+        m_socket.Connect(now);
+    }
+
+  private:
+    ByteStream& m_socket;
+};
+
+using EventSources = std::vector<std::unique_ptr<EventSource>>;
+
+/// Makes a tunnel between two hosts, which it keeps, and what flows through it need.
+class TunnelBuilder
+{
+  public:
+    virtual ~TunnelBuilder() = default;
+
+    /// Add what does not wait for a flow, once all builders are there.
+    virtual void Begin()
+    {
+    }
+
+    /// Add what a flow through it needs. \param index the flow's  \returns its sockets
+    virtual Sockets AddFlow(uint32_t index, Flow& flow) = 0;
+
+    /// Add the same for a flow of datagrams, or the packets of a tunnel. \returns what its sockets
+    /// send into
+    virtual PerEnd<Channel> AddDatagrams(const FlowSpec& spec, UdpParts& parts) = 0;
+
+    /// Dial what does not wait for a flow. \returns what does that at its time
+    virtual EventSources Dial()
+    {
+        return {};
+    }
+
+    /// What carries its packets; null: it carries none.
+    virtual PacketTunnel* Packets() const
+    {
+        return nullptr;
+    }
+
+    /// The relays that take what each end sends through them, or null.
+    virtual PerEnd<DatagramSide*> RelaysBelow() const
+    {
+        return {};
+    }
+};
+
+/// Makes a tunnel that carries packets: connections from end to end, whose packets enter and leave
+/// through the tunnel's devices.
+class PacketTunnelBuilder : public TunnelBuilder
+{
+  public:
+    explicit PacketTunnelBuilder(const Site& site)
+        : m_site(site)
+    {
+    }
+
+    /// What both ends of a connection through it send into.
+    virtual PerEnd<Channel> ChannelsFor(const FlowSpec& flow) = 0;
+
+  protected:
+    /// What one end of a flow sends into. \param tunnel what the gateway on its side sends into
+    Channel BetweenGateways(const FlowSpec& flow, End sender, const Channel& tunnel);
+
+    const Site& m_site;
+
+  private:
+    std::deque<Gateway> m_gateways;
+};
+
+/// The flow's extra delays inside its tunnel, by the tunnel's end that sends, ns. They are behind
+/// the last link: behind a gateway, if there is one.
+PerEnd<int64_t> DelaysInTunnel(const FlowSpec& flow);
+
+} // namespace tunnelcc
+
+#endif // TUNNELCC_TUNNEL_BUILDER_H
