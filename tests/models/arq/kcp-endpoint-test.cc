@@ -22,6 +22,8 @@ namespace
 using namespace tunnelcc;
 using enum KcpCommand;
 
+TEST_SUITE("tunnelcc-arq-kcp-endpoint");
+
 FecSpec
 MakeFec(uint32_t data, uint32_t parity)
 {
@@ -94,96 +96,78 @@ class Session
     KcpEndpoint server;
 };
 
-class AckListTest : public SimulationTestCase
+TEST_CASE(SimulationTestCase, AckListTest, "ACKs fill a datagram, and those below UNA are left out")
 {
-  public:
-    AckListTest()
-        : SimulationTestCase("ACKs fill a datagram, and those below UNA are left out")
-    {
-    }
+    Session session(MakeKcp());
+    session.client.Connect(0);
+    // So that the client knows the window.
+    session.client.Write(0, 100);
+    Session::DeliverAll(0, session.up);
+    At(40 * MS, [&] {
+        NS_TEST_ASSERT_MSG_EQ(session.down.packets.size(), 1, "the ACK, by the clock");
+        Session::DeliverAll(40 * MS, session.down);
+        session.client.Write(40 * MS, 61 * KCP_MSS);
+        NS_TEST_ASSERT_MSG_EQ(session.up.packets.size(), 61, "full ones");
+        Packet first = session.up.packets.front();
+        session.up.packets.pop_front();
+        Session::DeliverAll(40 * MS, session.up);
+        NS_TEST_ASSERT_MSG_EQ(session.down.packets.size(), 1, "55 are enough");
+        auto acks = Session::Contents(session.server, session.down.packets.front());
+        NS_TEST_EXPECT_MSG_EQ(acks.size(), 55, "of a datagram");
+        NS_TEST_EXPECT_MSG_EQ(acks.back().number, 56, "in order of arrival");
+        session.down.packets.clear();
+        session.up.packets.push_back(first);
+    });
+    At(55 * MS, [&] { // after the server's flush of 50 ms
+        NS_TEST_ASSERT_MSG_EQ(session.down.packets.size(), 1, "by the clock");
+        auto acks = Session::Contents(session.server, session.down.packets.front());
+        NS_TEST_EXPECT_MSG_EQ(acks.size(), 5, "the rest");
+        session.down.packets.clear();
+        Session::DeliverAll(55 * MS, session.up);
+    });
+    At(85 * MS, [&] {
+        NS_TEST_ASSERT_MSG_EQ(session.down.packets.size(), 1, "by the clock");
+        auto acks = Session::Contents(session.server, session.down.packets.front());
+        NS_TEST_ASSERT_MSG_EQ(acks.size(), 1, "all lies below UNA: the last one");
+        NS_TEST_EXPECT_MSG_EQ(acks.front().number, 1, "which came last");
+        const Packet& packet = session.down.packets.front();
+        NS_TEST_EXPECT_MSG_EQ(session.server.Log().Find(packet.segment)->una, 62, "UNA");
+    });
+    RunUntil(90 * MS);
+}
 
-  private:
-    void DoRun() override
-    {
-        Session session(MakeKcp());
-        session.client.Connect(0);
-        // So that the client knows the window.
-        session.client.Write(0, 100);
-        Session::DeliverAll(0, session.up);
-        At(40 * MS, [&] {
-            NS_TEST_ASSERT_MSG_EQ(session.down.packets.size(), 1, "the ACK, by the clock");
-            Session::DeliverAll(40 * MS, session.down);
-            session.client.Write(40 * MS, 61 * KCP_MSS);
-            NS_TEST_ASSERT_MSG_EQ(session.up.packets.size(), 61, "full ones");
-            Packet first = session.up.packets.front();
-            session.up.packets.pop_front();
-            Session::DeliverAll(40 * MS, session.up);
-            NS_TEST_ASSERT_MSG_EQ(session.down.packets.size(), 1, "55 are enough");
-            auto acks = Session::Contents(session.server, session.down.packets.front());
-            NS_TEST_EXPECT_MSG_EQ(acks.size(), 55, "of a datagram");
-            NS_TEST_EXPECT_MSG_EQ(acks.back().number, 56, "in order of arrival");
-            session.down.packets.clear();
-            session.up.packets.push_back(first);
-        });
-        At(55 * MS, [&] { // after the server's flush of 50 ms
-            NS_TEST_ASSERT_MSG_EQ(session.down.packets.size(), 1, "by the clock");
-            auto acks = Session::Contents(session.server, session.down.packets.front());
-            NS_TEST_EXPECT_MSG_EQ(acks.size(), 5, "the rest");
-            session.down.packets.clear();
-            Session::DeliverAll(55 * MS, session.up);
-        });
-        At(85 * MS, [&] {
-            NS_TEST_ASSERT_MSG_EQ(session.down.packets.size(), 1, "by the clock");
-            auto acks = Session::Contents(session.server, session.down.packets.front());
-            NS_TEST_ASSERT_MSG_EQ(acks.size(), 1, "all lies below UNA: the last one");
-            NS_TEST_EXPECT_MSG_EQ(acks.front().number, 1, "which came last");
-            const Packet& packet = session.down.packets.front();
-            NS_TEST_EXPECT_MSG_EQ(session.server.Log().Find(packet.segment)->una, 62, "UNA");
-        });
-        RunUntil(90 * MS);
-    }
-};
-
-class RecoveredTest : public SimulationTestCase
+TEST_CASE(SimulationTestCase,
+          RecoveredTest,
+          "An ACK that parity brought back frees the window, but tells neither "
+          "round-trip time nor window")
 {
-  public:
-    RecoveredTest()
-        : SimulationTestCase("An ACK that parity brought back frees the window, but tells neither "
-                             "round-trip time nor window")
-    {
-    }
-
-  private:
-    void DoRun() override
-    {
-        KcpSpec spec = MakeKcp();
-        spec.fec = MakeFec(1, 1); // each datagram twice
-        Session session(spec);
-        session.client.Connect(0);
-        session.client.Write(0, KCP_MSS);
-        Session::DeliverAll(0, session.up);
-        At(40 * MS, [&] {
-            NS_TEST_ASSERT_MSG_EQ(session.down.packets.size(), 2, "ACK and parity");
-            session.down.packets.pop_front();
-            Session::DeliverAll(40 * MS, session.down);
-            const KcpSender& sender = session.client.GetSender();
-            NS_TEST_EXPECT_MSG_EQ(sender.Waiting(), 0, "window");
-            NS_TEST_EXPECT_MSG_EQ(sender.Rto().Srtt(), 0, "no sample");
-            NS_TEST_EXPECT_MSG_EQ(sender.PeerWindow(), 32, "as at first");
-            session.client.Write(40 * MS, KCP_MSS);
-            Session::DeliverAll(40 * MS, session.up);
-        });
-        At(75 * MS, [&] {
-            Session::Deliver(75 * MS, session.down);
-            const KcpSender& sender = session.client.GetSender();
-            NS_TEST_EXPECT_MSG_EQ(sender.Rto().Srtt(), 35, "a sample");
-            NS_TEST_EXPECT_MSG_EQ(sender.PeerWindow(), KCP_WINDOW - 2, "but what nobody has read");
-        });
-        RunUntil(80 * MS);
-        NS_TEST_EXPECT_MSG_EQ(session.client.ReceivedFec(80 * MS).recovered, 1, "one datagram");
-        NS_TEST_EXPECT_MSG_EQ(session.client.Wire().parity, 2, "of two");
-    }
-};
+    KcpSpec spec = MakeKcp();
+    spec.fec = MakeFec(1, 1); // each datagram twice
+    Session session(spec);
+    session.client.Connect(0);
+    session.client.Write(0, KCP_MSS);
+    Session::DeliverAll(0, session.up);
+    At(40 * MS, [&] {
+        NS_TEST_ASSERT_MSG_EQ(session.down.packets.size(), 2, "ACK and parity");
+        session.down.packets.pop_front();
+        Session::DeliverAll(40 * MS, session.down);
+        const KcpSender& sender = session.client.GetSender();
+        NS_TEST_EXPECT_MSG_EQ(sender.Waiting(), 0, "window");
+        NS_TEST_EXPECT_MSG_EQ(sender.Rto().Srtt(), 0, "no sample");
+        NS_TEST_EXPECT_MSG_EQ(sender.PeerWindow(), 32, "as at first");
+        session.client.Write(40 * MS, KCP_MSS);
+        Session::DeliverAll(40 * MS, session.up);
+    });
+    At(75 * MS, [&] {
+        Session::Deliver(75 * MS, session.down);
+        const KcpSender& sender = session.client.GetSender();
+        NS_TEST_EXPECT_MSG_EQ(sender.Rto().Srtt(), 35, "a sample");
+        NS_TEST_EXPECT_MSG_EQ(sender.PeerWindow(), KCP_WINDOW - 2, "but what nobody has read");
+    });
+    RunUntil(80 * MS);
+    NS_TEST_EXPECT_MSG_EQ(session.client.ReceivedFec(80 * MS).recovered, 1, "one datagram");
+    NS_TEST_EXPECT_MSG_EQ(session.client.Wire().parity, 2, "of two");
+}
 
 class ProbeTest : public SimulationTestCase
 {
@@ -364,100 +348,81 @@ class ConservationTest : public SimulationTestCase
     bool m_reorders;
 };
 
-class NoParityTest : public SimulationTestCase
+TEST_CASE(SimulationTestCase,
+          NoParityTest,
+          "FEC without parity changes nothing, and no datagram is too large")
 {
-  public:
-    NoParityTest()
-        : SimulationTestCase("FEC without parity changes nothing, and no datagram is too large")
+    std::vector<std::vector<uint64_t>> outcomes;
+    std::deque<Session> sessions; // whose timers go on
+    for (bool hasFec : {false, true})
     {
+        KcpSpec spec = MakeKcp();
+        if (hasFec)
+        {
+            spec.fec = MakeFec(10, 0);
+        }
+        Session& session = sessions.emplace_back(spec);
+        Program client(session.client, 300'000);
+        Program server(session.server, 200'000);
+        int64_t begin = ns3::Simulator::Now().GetNanoSeconds();
+        session.client.Connect(begin);
+        uint64_t number = 0;
+        for (int64_t now = begin + MS; now < begin + 4 * SECOND; now += MS)
+        {
+            RunUntil(now);
+            for (auto* way : {&session.up, &session.down})
+            {
+                while (!way->packets.empty() && way->packets.front().time + 20 * MS <= now)
+                {
+                    if (++number % 17 == 0)
+                    {
+                        way->packets.pop_front();
+                    }
+                    else
+                    {
+                        Session::Deliver(now, *way);
+                    }
+                }
+            }
+        }
+        const KcpCounters& up = session.client.GetSender().Counters();
+        const KcpCounters& down = session.server.GetSender().Counters();
+        outcomes.push_back({client.Read(),
+                            server.Read(),
+                            number,
+                            up.fast,
+                            up.early,
+                            up.timeouts,
+                            down.segments,
+                            session.client.Wire().bytes,
+                            session.server.Wire().bytes});
+        NS_TEST_EXPECT_MSG_EQ(server.Read(), 300'000, "all");
+        NS_TEST_EXPECT_MSG_EQ(session.up.largest,
+                              KCP_HEADER + KCP_ROOM,
+                              "full datagrams, no larger");
+        session.client.SetUser(nullptr);
+        session.server.SetUser(nullptr);
     }
+    NS_TEST_EXPECT_MSG_EQ((outcomes[0] == outcomes[1]), true, "the same");
+}
 
-  private:
-    void DoRun() override
+ADD_CASES
+{
+    AddCase(new ProbeTest(KcpGeneration::OF_2020, 7 * SECOND));
+    AddCase(new ProbeTest(KcpGeneration::OF_2025, 500 * MS));
+    for (KcpGeneration generation : KCP_GENERATIONS)
     {
-        std::vector<std::vector<uint64_t>> outcomes;
-        std::deque<Session> sessions; // whose timers go on
         for (bool hasFec : {false, true})
         {
-            KcpSpec spec = MakeKcp();
-            if (hasFec)
+            for (bool reorders : {false, true})
             {
-                spec.fec = MakeFec(10, 0);
-            }
-            Session& session = sessions.emplace_back(spec);
-            Program client(session.client, 300'000);
-            Program server(session.server, 200'000);
-            int64_t begin = ns3::Simulator::Now().GetNanoSeconds();
-            session.client.Connect(begin);
-            uint64_t number = 0;
-            for (int64_t now = begin + MS; now < begin + 4 * SECOND; now += MS)
-            {
-                RunUntil(now);
-                for (auto* way : {&session.up, &session.down})
+                for (double loss : {0.0, 0.1, 0.4})
                 {
-                    while (!way->packets.empty() && way->packets.front().time + 20 * MS <= now)
-                    {
-                        if (++number % 17 == 0)
-                        {
-                            way->packets.pop_front();
-                        }
-                        else
-                        {
-                            Session::Deliver(now, *way);
-                        }
-                    }
-                }
-            }
-            const KcpCounters& up = session.client.GetSender().Counters();
-            const KcpCounters& down = session.server.GetSender().Counters();
-            outcomes.push_back({client.Read(),
-                                server.Read(),
-                                number,
-                                up.fast,
-                                up.early,
-                                up.timeouts,
-                                down.segments,
-                                session.client.Wire().bytes,
-                                session.server.Wire().bytes});
-            NS_TEST_EXPECT_MSG_EQ(server.Read(), 300'000, "all");
-            NS_TEST_EXPECT_MSG_EQ(session.up.largest,
-                                  KCP_HEADER + KCP_ROOM,
-                                  "full datagrams, no larger");
-            session.client.SetUser(nullptr);
-            session.server.SetUser(nullptr);
-        }
-        NS_TEST_EXPECT_MSG_EQ((outcomes[0] == outcomes[1]), true, "the same");
-    }
-};
-
-class KcpEndpointTestSuite : public ns3::TestSuite
-{
-  public:
-    KcpEndpointTestSuite()
-        : TestSuite("tunnelcc-arq-kcp-endpoint", Type::UNIT)
-    {
-        AddTestCase(new AckListTest, Duration::QUICK);
-        AddTestCase(new RecoveredTest, Duration::QUICK);
-        AddTestCase(new ProbeTest(KcpGeneration::OF_2020, 7 * SECOND), Duration::QUICK);
-        AddTestCase(new ProbeTest(KcpGeneration::OF_2025, 500 * MS), Duration::QUICK);
-        AddTestCase(new NoParityTest, Duration::QUICK);
-        for (KcpGeneration generation : KCP_GENERATIONS)
-        {
-            for (bool hasFec : {false, true})
-            {
-                for (bool reorders : {false, true})
-                {
-                    for (double loss : {0.0, 0.1, 0.4})
-                    {
-                        AddTestCase(new ConservationTest(generation, hasFec, loss, reorders),
-                                    Duration::QUICK);
-                    }
+                    AddCase(new ConservationTest(generation, hasFec, loss, reorders));
                 }
             }
         }
     }
-};
-
-const KcpEndpointTestSuite g_kcpEndpointTestSuite;
+}
 
 } // namespace

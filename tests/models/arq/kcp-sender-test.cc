@@ -23,47 +23,34 @@ namespace
 
 using namespace tunnelcc;
 
-class RtoTest : public ns3::TestCase
+TEST_SUITE("tunnelcc-arq-kcp-sender");
+
+TEST_CASE(ns3::TestCase, RtoTest, "The time-out after samples is kcp-go's, in whole ms")
 {
-  public:
-    RtoTest()
-        : ns3::TestCase("The time-out after samples is kcp-go's, in whole ms")
+    KcpRto rto(false, 30);
+    NS_TEST_EXPECT_MSG_EQ(rto.Timeout(), 200, "before any sample");
+    const std::vector<std::pair<uint32_t, uint32_t>> samples{{100, 300}, {100, 248}, {180, 298}};
+    for (auto [sample, timeout] : samples)
     {
+        rto.Sample(sample);
+        NS_TEST_EXPECT_MSG_EQ(rto.Timeout(), timeout, "after " << sample);
     }
+    NS_TEST_EXPECT_MSG_EQ(rto.Srtt(), 110, "an eighth of 80 more");
 
-  private:
-    void DoRun() override
-    {
-        KcpRto rto(false, 30);
-        NS_TEST_EXPECT_MSG_EQ(rto.Timeout(), 200, "before any sample");
-        const std::vector<std::pair<uint32_t, uint32_t>> samples{{100, 300},
-                                                                 {100, 248},
-                                                                 {180, 298}};
-        for (auto [sample, timeout] : samples)
-        {
-            rto.Sample(sample);
-            NS_TEST_EXPECT_MSG_EQ(rto.Timeout(), timeout, "after " << sample);
-        }
-        NS_TEST_EXPECT_MSG_EQ(rto.Srtt(), 110, "an eighth of 80 more");
-
-        KcpRto slow(false, 40);
-        KcpRto fast(true, 10);
-        slow.Sample(2);
-        fast.Sample(2);
-        NS_TEST_EXPECT_MSG_EQ(slow.Timeout(), 100, "at least");
-        NS_TEST_EXPECT_MSG_EQ(fast.Timeout(), 30, "at least, with nodelay");
-        fast.Sample(100'000);
-        NS_TEST_EXPECT_MSG_EQ(fast.Timeout(), 60'000, "at most");
-    }
-};
+    KcpRto slow(false, 40);
+    KcpRto fast(true, 10);
+    slow.Sample(2);
+    fast.Sample(2);
+    NS_TEST_EXPECT_MSG_EQ(slow.Timeout(), 100, "at least");
+    NS_TEST_EXPECT_MSG_EQ(fast.Timeout(), 30, "at least, with nodelay");
+    fast.Sample(100'000);
+    NS_TEST_EXPECT_MSG_EQ(fast.Timeout(), 60'000, "at most");
+}
 
 class WriteTest : public ns3::TestCase
 {
   public:
-    WriteTest()
-        : ns3::TestCase("A write is taken whole below the window, and segments are filled up")
-    {
-    }
+    using ns3::TestCase::TestCase;
 
   private:
     std::vector<uint16_t> Lengths(KcpSender& sender)
@@ -112,13 +99,12 @@ class WriteTest : public ns3::TestCase
     }
 };
 
+ADD_CASE(WriteTest, "A write is taken whole below the window, and segments are filled up");
+
 class ResendTest : public ns3::TestCase
 {
   public:
-    ResendTest()
-        : ns3::TestCase("A segment is resent by count, again only before 2025, and by time-out")
-    {
-    }
+    using ns3::TestCase::TestCase;
 
   private:
     static std::vector<uint32_t> Numbers(const std::vector<KcpSender::Transmission>& sent)
@@ -185,44 +171,36 @@ class ResendTest : public ns3::TestCase
     }
 };
 
-class CongestionTest : public ns3::TestCase
-{
-  public:
-    CongestionTest()
-        : ns3::TestCase("With nc = 0 the congestion window is kcp-go's")
-    {
-    }
+ADD_CASE(ResendTest, "A segment is resent by count, again only before 2025, and by time-out");
 
-  private:
-    void DoRun() override
+TEST_CASE(ns3::TestCase, CongestionTest, "With nc = 0 the congestion window is kcp-go's")
+{
+    KcpSpec spec = MakeKcp();
+    spec.congestion = true;
+    KcpSender sender(spec, KCP_WINDOW, KCP_MSS);
+    sender.SetPeerWindow(KCP_WINDOW);
+    sender.Write(100 * KCP_MSS);
+    NS_TEST_EXPECT_MSG_EQ(sender.Flush(0).size(), 0, "there is none before the first flush");
+    NS_TEST_EXPECT_MSG_EQ(sender.Flush(10).size(), 1, "one segment");
+    sender.OnUna(1);
+    sender.GrowWindow();
+    NS_TEST_EXPECT_MSG_EQ(sender.Window(), 2, "the threshold");
+    NS_TEST_EXPECT_MSG_EQ(sender.Flush(110).size(), 2, "two");
+    uint32_t una = 1;
+    uint32_t grown = 0;
+    for (; sender.Window() == 2; ++grown)
     {
-        KcpSpec spec = MakeKcp();
-        spec.congestion = true;
-        KcpSender sender(spec, KCP_WINDOW, KCP_MSS);
-        sender.SetPeerWindow(KCP_WINDOW);
-        sender.Write(100 * KCP_MSS);
-        NS_TEST_EXPECT_MSG_EQ(sender.Flush(0).size(), 0, "there is none before the first flush");
-        NS_TEST_EXPECT_MSG_EQ(sender.Flush(10).size(), 1, "one segment");
-        sender.OnUna(1);
+        sender.OnUna(++una);
         sender.GrowWindow();
-        NS_TEST_EXPECT_MSG_EQ(sender.Window(), 2, "the threshold");
-        NS_TEST_EXPECT_MSG_EQ(sender.Flush(110).size(), 2, "two");
-        uint32_t una = 1;
-        uint32_t grown = 0;
-        for (; sender.Window() == 2; ++grown)
-        {
-            sender.OnUna(++una);
-            sender.GrowWindow();
-            sender.Flush(111);
-        }
-        // Bytes: 2596, + mss²/incr + mss/16 each time until three segments are reached.
-        NS_TEST_EXPECT_MSG_EQ(grown, 2, "ACKs for the next one");
-        NS_TEST_EXPECT_MSG_EQ(sender.Window(), 4, "3913 bytes, rounded up");
-        sender.Flush(112);
-        sender.Flush(800);
-        NS_TEST_EXPECT_MSG_EQ(sender.Window(), 1, "a time-out");
+        sender.Flush(111);
     }
-};
+    // Bytes: 2596, + mss²/incr + mss/16 each time until three segments are reached.
+    NS_TEST_EXPECT_MSG_EQ(grown, 2, "ACKs for the next one");
+    NS_TEST_EXPECT_MSG_EQ(sender.Window(), 4, "3913 bytes, rounded up");
+    sender.Flush(112);
+    sender.Flush(800);
+    NS_TEST_EXPECT_MSG_EQ(sender.Window(), 1, "a time-out");
+}
 
 /// A sender that walks through all of its window, for comparison: straight from the rules.
 class NaiveSender
@@ -471,33 +449,21 @@ class SenderListsTest : public ns3::TestCase
     const double m_loss;
 };
 
-class KcpSenderTestSuite : public ns3::TestSuite
+ADD_CASES
 {
-  public:
-    KcpSenderTestSuite()
-        : TestSuite("tunnelcc-arq-kcp-sender", Type::UNIT)
+    for (KcpGeneration generation : KCP_GENERATIONS)
     {
-        AddTestCase(new RtoTest, Duration::QUICK);
-        AddTestCase(new WriteTest, Duration::QUICK);
-        AddTestCase(new ResendTest, Duration::QUICK);
-        AddTestCase(new CongestionTest, Duration::QUICK);
-        for (KcpGeneration generation : KCP_GENERATIONS)
+        for (uint32_t resend : {0, 1, 2, 5})
         {
-            for (uint32_t resend : {0, 1, 2, 5})
+            for (bool nodelay : {false, true})
             {
-                for (bool nodelay : {false, true})
+                for (double loss : {0.0, 0.05, 0.3})
                 {
-                    for (double loss : {0.0, 0.05, 0.3})
-                    {
-                        AddTestCase(new SenderListsTest(generation, nodelay, resend, loss),
-                                    Duration::QUICK);
-                    }
+                    AddCase(new SenderListsTest(generation, nodelay, resend, loss));
                 }
             }
         }
     }
-};
-
-const KcpSenderTestSuite g_kcpSenderTestSuite;
+}
 
 } // namespace

@@ -8,6 +8,7 @@
  * source: packets that are sent again, pacing, sizes, the window.
  */
 #include "support/rudp-hosts.h"
+#include "support/test-case.h"
 
 #include <algorithm>
 #include <deque>
@@ -20,93 +21,76 @@ namespace
 using namespace tunnelcc;
 using enum RudpMessage;
 
+TEST_SUITE("tunnelcc-arq-rudp-sender");
+
 const auto ALL_LOST = [](const RudpDatagram&) { return true; };
 
-class RudpResendTest : public SimulationTestCase
+TEST_CASE(SimulationTestCase,
+          RudpResendTest,
+          "A packet without an ACK leaves twelve times, evenly, and no more")
 {
-  public:
-    RudpResendTest()
-        : SimulationTestCase("A packet without an ACK leaves twelve times, evenly, and no more")
+    // Before a ping was answered one is taken to need 250 ms: 400 ms between transmissions.
+    RudpHosts hosts(MakeRudp());
+    hosts.up.isLost = hosts.down.isLost = ALL_LOST;
+    RudpHosts::Connection connection(hosts);
+    RudpProgram writer(connection.client, 10);
+    connection.client.Connect(0);
+    RunUntil(4 * SECOND - 1);
+    NS_TEST_EXPECT_MSG_EQ(connection.client.GetSender().GivenUp(), 0, "one is left");
+    RunUntil(7 * SECOND);
+    const auto data = hosts.up.Of(DATA);
+    NS_TEST_ASSERT_MSG_EQ(data.size(), 12, "two at once, then ten");
+    NS_TEST_EXPECT_MSG_EQ(data[0].bytes, RUDP_HEADER + 10, "what was written");
+    for (size_t i = 1; i < data.size(); ++i)
     {
+        NS_TEST_EXPECT_MSG_EQ(data[i].time, static_cast<int64_t>(i - 1) * 400 * MS, i);
     }
+    NS_TEST_EXPECT_MSG_EQ(connection.client.GetSender().GivenUp(), 1, "never again");
+    NS_TEST_EXPECT_MSG_EQ(connection.client.GetSender().Counters().resent, 10, "counted");
+}
 
-  private:
-    void DoRun() override
+TEST_CASE(SimulationTestCase,
+          PingTimeTest,
+          "It is sent again 1.6 pings later, or 100 ms, and not after an ACK")
+{
+    std::deque<RudpHosts> all; // whose timers go on
+    std::deque<RudpHosts::Connection> connections;
+    for (auto [rtt, wait] : {std::pair(20 * MS, 100 * MS), std::pair(206 * MS, 329 * MS)})
     {
-        // Before a ping was answered one is taken to need 250 ms: 400 ms between transmissions.
-        RudpHosts hosts(MakeRudp());
-        hosts.up.isLost = hosts.down.isLost = ALL_LOST;
-        RudpHosts::Connection connection(hosts);
-        RudpProgram writer(connection.client, 10);
-        connection.client.Connect(0);
-        RunUntil(4 * SECOND - 1);
-        NS_TEST_EXPECT_MSG_EQ(connection.client.GetSender().GivenUp(), 0, "one is left");
-        RunUntil(7 * SECOND);
+        RudpHosts& hosts = all.emplace_back(MakeRudp());
+        hosts.up.delay = hosts.down.delay = rtt / 2;
+        const int64_t begin = ns3::Simulator::Now().GetNanoSeconds();
+        RudpHosts::Connection& first = connections.emplace_back(hosts);
+        RudpProgram idle(first.client, 0);
+        first.client.Connect(begin);
+        RunUntil(begin + 3 * SECOND);
+        NS_TEST_EXPECT_MSG_EQ(hosts.client.PingTime(), rtt / MS, "ping");
+        // The first transmission is lost, both copies; the ACK of the second ends it.
+        int left = 2;
+        hosts.up.isLost = [&](const RudpDatagram& it) { return it.kind == DATA && left-- > 0; };
+        RudpHosts::Connection& second = connections.emplace_back(hosts);
+        RudpProgram writer(second.client, 1000);
+        RudpProgram reader(second.server, 0);
+        second.client.Connect(begin + 3 * SECOND);
+        RunUntil(begin + 6 * SECOND);
         const auto data = hosts.up.Of(DATA);
-        NS_TEST_ASSERT_MSG_EQ(data.size(), 12, "two at once, then ten");
-        NS_TEST_EXPECT_MSG_EQ(data[0].bytes, RUDP_HEADER + 10, "what was written");
-        for (size_t i = 1; i < data.size(); ++i)
+        NS_TEST_ASSERT_MSG_EQ(data.size(), 3, "twice, and once more");
+        NS_TEST_EXPECT_MSG_EQ(data[2].time - data[0].time, wait, "wait");
+        NS_TEST_EXPECT_MSG_EQ(reader.Read(), 1000, "it is there");
+        NS_TEST_EXPECT_MSG_EQ(second.client.GetSender().BytesInFlight(), 0, "acknowledged");
+        hosts.up.isLost = [](const RudpDatagram&) { return false; };
+        for (RudpEndpoint* end : {&first.client, &second.client, &second.server})
         {
-            NS_TEST_EXPECT_MSG_EQ(data[i].time, static_cast<int64_t>(i - 1) * 400 * MS, i);
+            end->SetUser(nullptr);
         }
-        NS_TEST_EXPECT_MSG_EQ(connection.client.GetSender().GivenUp(), 1, "never again");
-        NS_TEST_EXPECT_MSG_EQ(connection.client.GetSender().Counters().resent, 10, "counted");
+        RunUntil(begin + 20 * SECOND);
     }
-};
-
-class PingTimeTest : public SimulationTestCase
-{
-  public:
-    PingTimeTest()
-        : SimulationTestCase("It is sent again 1.6 pings later, or 100 ms, and not after an ACK")
-    {
-    }
-
-  private:
-    void DoRun() override
-    {
-        std::deque<RudpHosts> all; // whose timers go on
-        std::deque<RudpHosts::Connection> connections;
-        for (auto [rtt, wait] : {std::pair(20 * MS, 100 * MS), std::pair(206 * MS, 329 * MS)})
-        {
-            RudpHosts& hosts = all.emplace_back(MakeRudp());
-            hosts.up.delay = hosts.down.delay = rtt / 2;
-            const int64_t begin = ns3::Simulator::Now().GetNanoSeconds();
-            RudpHosts::Connection& first = connections.emplace_back(hosts);
-            RudpProgram idle(first.client, 0);
-            first.client.Connect(begin);
-            RunUntil(begin + 3 * SECOND);
-            NS_TEST_EXPECT_MSG_EQ(hosts.client.PingTime(), rtt / MS, "ping");
-            // The first transmission is lost, both copies; the ACK of the second ends it.
-            int left = 2;
-            hosts.up.isLost = [&](const RudpDatagram& it) { return it.kind == DATA && left-- > 0; };
-            RudpHosts::Connection& second = connections.emplace_back(hosts);
-            RudpProgram writer(second.client, 1000);
-            RudpProgram reader(second.server, 0);
-            second.client.Connect(begin + 3 * SECOND);
-            RunUntil(begin + 6 * SECOND);
-            const auto data = hosts.up.Of(DATA);
-            NS_TEST_ASSERT_MSG_EQ(data.size(), 3, "twice, and once more");
-            NS_TEST_EXPECT_MSG_EQ(data[2].time - data[0].time, wait, "wait");
-            NS_TEST_EXPECT_MSG_EQ(reader.Read(), 1000, "it is there");
-            NS_TEST_EXPECT_MSG_EQ(second.client.GetSender().BytesInFlight(), 0, "acknowledged");
-            hosts.up.isLost = [](const RudpDatagram&) { return false; };
-            for (RudpEndpoint* end : {&first.client, &second.client, &second.server})
-            {
-                end->SetUser(nullptr);
-            }
-            RunUntil(begin + 20 * SECOND);
-        }
-    }
-};
+}
 
 class PacingTest : public SimulationTestCase
 {
   public:
-    PacingTest()
-        : SimulationTestCase("Data are paced, also those sent again, but not second copies")
-    {
-    }
+    using SimulationTestCase::SimulationTestCase;
 
   private:
     /// Data of what left, but second copies: times and sums.
@@ -178,83 +162,51 @@ class PacingTest : public SimulationTestCase
     }
 };
 
-class RudpWriteTest : public SimulationTestCase
-{
-  public:
-    RudpWriteTest()
-        : SimulationTestCase("A write is cut into thousands, which later writes do not fill up")
-    {
-    }
+ADD_CASE(PacingTest, "Data are paced, also those sent again, but not second copies");
 
-  private:
-    void DoRun() override
+TEST_CASE(SimulationTestCase,
+          RudpWriteTest,
+          "A write is cut into thousands, which later writes do not fill up")
+{
+    RudpHosts hosts(MakeRudp());
+    RudpHosts::Connection connection(hosts);
+    RudpProgram writer(connection.client, 5001);
+    connection.client.Connect(0);
+    RunUntil(20 * MS);
+    std::vector<uint32_t> lengths;
+    uint32_t next = 0;
+    for (const RudpDatagram& it : hosts.up.Of(DATA))
     {
-        RudpHosts hosts(MakeRudp());
-        RudpHosts::Connection connection(hosts);
-        RudpProgram writer(connection.client, 5001);
-        connection.client.Connect(0);
-        RunUntil(20 * MS);
-        std::vector<uint32_t> lengths;
-        uint32_t next = 0;
-        for (const RudpDatagram& it : hosts.up.Of(DATA))
+        if (it.number == next)
         {
-            if (it.number == next)
-            {
-                lengths.push_back(it.bytes - RUDP_HEADER);
-                ++next;
-            }
+            lengths.push_back(it.bytes - RUDP_HEADER);
+            ++next;
         }
-        const std::vector<uint32_t> expected{1000, 1000, 500, 1000, 1000, 500, 1};
-        NS_TEST_EXPECT_MSG_EQ((lengths == expected), true, "writes of 2500, 2500 and 1");
-        NS_TEST_EXPECT_MSG_EQ(hosts.up.Of(DATA).size(), 7 + 6, "the first six twice");
     }
-};
+    const std::vector<uint32_t> expected{1000, 1000, 500, 1000, 1000, 500, 1};
+    NS_TEST_EXPECT_MSG_EQ((lengths == expected), true, "writes of 2500, 2500 and 1");
+    NS_TEST_EXPECT_MSG_EQ(hosts.up.Of(DATA).size(), 7 + 6, "the first six twice");
+}
 
-class WindowTest : public SimulationTestCase
+TEST_CASE(SimulationTestCase, WindowTest, "The window moves with the reader alone")
 {
-  public:
-    WindowTest()
-        : SimulationTestCase("The window moves with the reader alone")
-    {
-    }
-
-  private:
-    void DoRun() override
-    {
-        RudpSpec spec = MakeRudp();
-        spec.packets.window = 8;
-        spec.packets.doubled = 0;
-        RudpHosts hosts(spec);
-        RudpHosts::Connection connection(hosts);
-        RudpProgram writer(connection.client, 25'000);
-        RudpProgram reader(connection.server, 0, false);
-        connection.client.Connect(0);
-        RunUntil(3 * SECOND);
-        NS_TEST_EXPECT_MSG_EQ(hosts.up.Of(DATA).size(), 8, "all acknowledged, none read");
-        NS_TEST_EXPECT_MSG_EQ(connection.client.GetSender().BytesInFlight(), 0, "acknowledged");
-        At(3 * SECOND, [&] { reader.Read(3 * SECOND, 1000); });
-        RunUntil(4 * SECOND);
-        NS_TEST_EXPECT_MSG_EQ(hosts.up.Of(DATA).size(), 9, "one was read");
-        NS_TEST_EXPECT_MSG_EQ((connection.client.Limits().Get() == SendLimit::RECEIVE_WINDOW),
-                              true,
-                              "limit");
-    }
-};
-
-class RudpSenderTestSuite : public ns3::TestSuite
-{
-  public:
-    RudpSenderTestSuite()
-        : TestSuite("tunnelcc-arq-rudp-sender", Type::UNIT)
-    {
-        AddTestCase(new RudpResendTest, Duration::QUICK);
-        AddTestCase(new PingTimeTest, Duration::QUICK);
-        AddTestCase(new PacingTest, Duration::QUICK);
-        AddTestCase(new RudpWriteTest, Duration::QUICK);
-        AddTestCase(new WindowTest, Duration::QUICK);
-    }
-};
-
-const RudpSenderTestSuite g_rudpSenderTestSuite;
+    RudpSpec spec = MakeRudp();
+    spec.packets.window = 8;
+    spec.packets.doubled = 0;
+    RudpHosts hosts(spec);
+    RudpHosts::Connection connection(hosts);
+    RudpProgram writer(connection.client, 25'000);
+    RudpProgram reader(connection.server, 0, false);
+    connection.client.Connect(0);
+    RunUntil(3 * SECOND);
+    NS_TEST_EXPECT_MSG_EQ(hosts.up.Of(DATA).size(), 8, "all acknowledged, none read");
+    NS_TEST_EXPECT_MSG_EQ(connection.client.GetSender().BytesInFlight(), 0, "acknowledged");
+    At(3 * SECOND, [&] { reader.Read(3 * SECOND, 1000); });
+    RunUntil(4 * SECOND);
+    NS_TEST_EXPECT_MSG_EQ(hosts.up.Of(DATA).size(), 9, "one was read");
+    NS_TEST_EXPECT_MSG_EQ((connection.client.Limits().Get() == SendLimit::RECEIVE_WINDOW),
+                          true,
+                          "limit");
+}
 
 } // namespace

@@ -14,8 +14,6 @@
 #include "support/fake-transport.h"
 #include "support/simulation-test-case.h"
 
-#include "ns3/test.h"
-
 #include <algorithm>
 #include <utility>
 
@@ -23,6 +21,8 @@ namespace
 {
 
 using namespace tunnelcc;
+
+TEST_SUITE("tunnelcc-congestion-accelerator");
 
 void
 AckRound(FakeTransport& transport)
@@ -37,53 +37,42 @@ AckRound(FakeTransport& transport)
 
 // Unlimited ------------------------------------------------------------------------------------
 
-class UnlimitedTest : public SimulationTestCase
+TEST_CASE(SimulationTestCase,
+          UnlimitedTest,
+          "Unlimited has no window but in recovery and after a time-out")
 {
-  public:
-    UnlimitedTest()
-        : SimulationTestCase("Unlimited has no window but in recovery and after a time-out")
-    {
-    }
+    constexpr uint32_t WINDOW = 10'000'000;
+    Unlimited unlimited{UnlimitedParameters{}};
+    FakeTransport transport(unlimited, RTT);
+    NS_TEST_EXPECT_MSG_EQ(transport.state.cwnd, WINDOW, "from the start");
+    NS_TEST_EXPECT_MSG_EQ(transport.state.pacingRate, 0, "not paced");
+    transport.Lose();
+    NS_TEST_EXPECT_MSG_EQ(transport.state.ssthresh, 7'000'000, "0.7 of it after a loss");
+    transport.AckSegments(1);
+    NS_TEST_EXPECT_MSG_EQ(transport.state.cwnd, WINDOW, "and all of it once it may grow");
+    transport.EnterRecovery();
+    transport.state.cwnd = 20;
+    transport.AckSegments(1);
+    NS_TEST_EXPECT_MSG_EQ(transport.state.cwnd, 20, "the transport owns it in recovery");
+    transport.LeaveRecovery();
 
-  private:
-    void DoRun() override
-    {
-        constexpr uint32_t WINDOW = 10'000'000;
-        Unlimited unlimited{UnlimitedParameters{}};
-        FakeTransport transport(unlimited, RTT);
-        NS_TEST_EXPECT_MSG_EQ(transport.state.cwnd, WINDOW, "from the start");
-        NS_TEST_EXPECT_MSG_EQ(transport.state.pacingRate, 0, "not paced");
-        transport.Lose();
-        NS_TEST_EXPECT_MSG_EQ(transport.state.ssthresh, 7'000'000, "0.7 of it after a loss");
-        transport.AckSegments(1);
-        NS_TEST_EXPECT_MSG_EQ(transport.state.cwnd, WINDOW, "and all of it once it may grow");
-        transport.EnterRecovery();
-        transport.state.cwnd = 20;
-        transport.AckSegments(1);
-        NS_TEST_EXPECT_MSG_EQ(transport.state.cwnd, 20, "the transport owns it in recovery");
-        transport.LeaveRecovery();
-
-        transport.TimeOut();
-        transport.AckSegments(1);
-        NS_TEST_EXPECT_MSG_EQ(transport.state.cwnd, 2, "slow start after a time-out");
-        transport.LeaveRecovery();
-        transport.state.ssthresh = 30;
-        transport.AckSegments(20);
-        NS_TEST_EXPECT_MSG_EQ(transport.state.cwnd, 22, "that goes on");
-        transport.AckSegments(20);
-        NS_TEST_EXPECT_MSG_EQ(transport.state.cwnd, WINDOW, "until it reaches the threshold");
-    }
-};
+    transport.TimeOut();
+    transport.AckSegments(1);
+    NS_TEST_EXPECT_MSG_EQ(transport.state.cwnd, 2, "slow start after a time-out");
+    transport.LeaveRecovery();
+    transport.state.ssthresh = 30;
+    transport.AckSegments(20);
+    NS_TEST_EXPECT_MSG_EQ(transport.state.cwnd, 22, "that goes on");
+    transport.AckSegments(20);
+    NS_TEST_EXPECT_MSG_EQ(transport.state.cwnd, WINDOW, "until it reaches the threshold");
+}
 
 // Brutal ---------------------------------------------------------------------------------------
 
 class BrutalTest : public SimulationTestCase
 {
   public:
-    BrutalTest()
-        : SimulationTestCase("Brutal divides its rate by the share of arrivals of five seconds")
-    {
-    }
+    using SimulationTestCase::SimulationTestCase;
 
   private:
     static constexpr double RATE = 1'000'000; // bytes/s
@@ -205,15 +194,14 @@ class BrutalTest : public SimulationTestCase
     }
 };
 
+ADD_CASE(BrutalTest, "Brutal divides its rate by the share of arrivals of five seconds");
+
 // QVegas ---------------------------------------------------------------------------------------
 
 class QVegasTest : public SimulationTestCase
 {
   public:
-    QVegasTest()
-        : SimulationTestCase("QVegas goes by Vegas's rule and puts its window back after losses")
-    {
-    }
+    using SimulationTestCase::SimulationTestCase;
 
   private:
     void DoRun() override
@@ -269,13 +257,12 @@ class QVegasTest : public SimulationTestCase
     }
 };
 
+ADD_CASE(QVegasTest, "QVegas goes by Vegas's rule and puts its window back after losses");
+
 class QVegasQueueTest : public SimulationTestCase
 {
   public:
-    QVegasQueueTest()
-        : SimulationTestCase("QVegas keeps alpha to beta segments in the queue, with losses too")
-    {
-    }
+    using SimulationTestCase::SimulationTestCase;
 
   private:
     void DoRun() override
@@ -308,15 +295,14 @@ class QVegasQueueTest : public SimulationTestCase
     }
 };
 
+ADD_CASE(QVegasQueueTest, "QVegas keeps alpha to beta segments in the queue, with losses too");
+
 // Zeta-like ------------------------------------------------------------------------------------
 
 class ZetaLikeTest : public SimulationTestCase
 {
   public:
-    ZetaLikeTest()
-        : SimulationTestCase("Zeta-like backs off by the number of signs of congestion")
-    {
-    }
+    using SimulationTestCase::SimulationTestCase;
 
   private:
     void DoRun() override
@@ -370,20 +356,6 @@ class ZetaLikeTest : public SimulationTestCase
     }
 };
 
-class AcceleratorTestSuite : public ns3::TestSuite
-{
-  public:
-    AcceleratorTestSuite()
-        : ns3::TestSuite("tunnelcc-congestion-accelerator", Type::UNIT)
-    {
-        AddTestCase(new UnlimitedTest, Duration::QUICK);
-        AddTestCase(new BrutalTest, Duration::QUICK);
-        AddTestCase(new QVegasTest, Duration::QUICK);
-        AddTestCase(new QVegasQueueTest, Duration::QUICK);
-        AddTestCase(new ZetaLikeTest, Duration::QUICK);
-    }
-};
-
-AcceleratorTestSuite g_acceleratorTestSuite;
+ADD_CASE(ZetaLikeTest, "Zeta-like backs off by the number of signs of congestion");
 
 } // namespace

@@ -13,8 +13,6 @@
 #include "support/fake-transport.h"
 #include "support/simulation-test-case.h"
 
-#include "ns3/test.h"
-
 #include <algorithm>
 #include <cmath>
 #include <deque>
@@ -26,51 +24,45 @@ namespace
 using namespace tunnelcc;
 using Mode = Bbr::Mode;
 
-class MaxFilterTest : public SimulationTestCase
-{
-  public:
-    MaxFilterTest()
-        : SimulationTestCase("The windowed maximum agrees with a search of the window")
-    {
-    }
+TEST_SUITE("tunnelcc-congestion-bbr-ack");
 
-  private:
-    void DoRun() override
+TEST_CASE(SimulationTestCase,
+          MaxFilterTest,
+          "The windowed maximum agrees with a search of the window")
+{
+    constexpr uint32_t WINDOW = 10;
+    constexpr int STEPS = 200000;
+    std::mt19937_64 random(1);
+    std::deque<std::pair<uint32_t, uint32_t>> samples; // time, value
+    WindowedMaxFilter<uint32_t> filter;
+    filter.Reset(0, 0);
+    uint32_t time = 0;
+    int exact = 0;
+    for (int step = 0; step < STEPS; ++step)
     {
-        constexpr uint32_t WINDOW = 10;
-        constexpr int STEPS = 200000;
-        std::mt19937_64 random(1);
-        std::deque<std::pair<uint32_t, uint32_t>> samples; // time, value
-        WindowedMaxFilter<uint32_t> filter;
-        filter.Reset(0, 0);
-        uint32_t time = 0;
-        int exact = 0;
-        for (int step = 0; step < STEPS; ++step)
+        time += random() % 4 == 0 ? random() % 3 : 0;
+        const auto value = static_cast<uint32_t>(random() % 1000);
+        samples.emplace_back(time, value);
+        while (time - samples.front().first > WINDOW)
         {
-            time += random() % 4 == 0 ? random() % 3 : 0;
-            const auto value = static_cast<uint32_t>(random() % 1000);
-            samples.emplace_back(time, value);
-            while (time - samples.front().first > WINDOW)
-            {
-                samples.pop_front();
-            }
-            filter.Update(value, time, WINDOW);
-            uint32_t all = 0;
-            uint32_t recent = 0;
-            bool isMember = false;
-            for (const auto& [when, what] : samples)
-            {
-                all = std::max(all, what);
-                recent = time - when <= WINDOW / 4 ? std::max(recent, what) : recent;
-                isMember = isMember || what == filter.Get();
-            }
-            exact += filter.Get() == all ? 1 : 0;
-            NS_TEST_ASSERT_MSG_EQ(isMember, true, "a sample of the window, at step " << step);
-            NS_TEST_ASSERT_MSG_GT_OR_EQ(filter.Get(), recent, "at step " << step);
+            samples.pop_front();
         }
-        NS_TEST_EXPECT_MSG_GT(exact, STEPS * 9 / 10, "nearly always the true maximum");
+        filter.Update(value, time, WINDOW);
+        uint32_t all = 0;
+        uint32_t recent = 0;
+        bool isMember = false;
+        for (const auto& [when, what] : samples)
+        {
+            all = std::max(all, what);
+            recent = time - when <= WINDOW / 4 ? std::max(recent, what) : recent;
+            isMember = isMember || what == filter.Get();
+        }
+        exact += filter.Get() == all ? 1 : 0;
+        NS_TEST_ASSERT_MSG_EQ(isMember, true, "a sample of the window, at step " << step);
+        NS_TEST_ASSERT_MSG_GT_OR_EQ(filter.Get(), recent, "at step " << step);
     }
-};
+    NS_TEST_EXPECT_MSG_GT(exact, STEPS * 9 / 10, "nearly always the true maximum");
+}
 
 /// BBR under hand-made ACKs, 100 ms apart, each of which ends a round unless told otherwise.
 class BbrDriver
@@ -151,55 +143,43 @@ class BbrDriver
     int64_t now{0};
 };
 
-class RecoveryTest : public SimulationTestCase
+TEST_CASE(SimulationTestCase,
+          RecoveryTest,
+          "Recovery conserves packets for a round and restores the window at its end")
 {
-  public:
-    RecoveryTest()
-        : SimulationTestCase(
-              "Recovery conserves packets for a round and restores the window at its end")
-    {
-    }
+    BbrDriver driver;
+    SenderState& state = driver.state;
+    driver.ReachProbeBw();
+    const uint32_t before = state.cwnd;
+    NS_TEST_ASSERT_MSG_GT(before, 200, "about twice the BDP");
 
-  private:
-    void DoRun() override
-    {
-        BbrDriver driver;
-        SenderState& state = driver.state;
-        driver.ReachProbeBw();
-        const uint32_t before = state.cwnd;
-        NS_TEST_ASSERT_MSG_GT(before, 200, "about twice the BDP");
+    state.inFlight = 90;
+    driver.Become(CaState::RECOVERY);
+    driver.Ack(2, RATE, 3, false);
+    NS_TEST_EXPECT_MSG_EQ(state.cwnd, 92, "what is in flight and what was delivered");
+    state.inFlight = 89;
+    driver.Ack(2, RATE, 0, false);
+    NS_TEST_EXPECT_MSG_EQ(state.cwnd, 92, "no growth in the first round");
+    driver.Ack(2, RATE, 10, false);
+    NS_TEST_EXPECT_MSG_EQ(state.cwnd, 91, "losses come off, down to what is in flight");
+    driver.Ack(2, RATE);
+    NS_TEST_EXPECT_MSG_EQ(state.cwnd, 93, "slow start in the next round");
+    driver.Become(CaState::OPEN);
+    driver.Ack(1, RATE);
+    NS_TEST_EXPECT_MSG_EQ_TOL(state.cwnd, before, 2, "the window from before");
 
-        state.inFlight = 90;
-        driver.Become(CaState::RECOVERY);
-        driver.Ack(2, RATE, 3, false);
-        NS_TEST_EXPECT_MSG_EQ(state.cwnd, 92, "what is in flight and what was delivered");
-        state.inFlight = 89;
-        driver.Ack(2, RATE, 0, false);
-        NS_TEST_EXPECT_MSG_EQ(state.cwnd, 92, "no growth in the first round");
-        driver.Ack(2, RATE, 10, false);
-        NS_TEST_EXPECT_MSG_EQ(state.cwnd, 91, "losses come off, down to what is in flight");
-        driver.Ack(2, RATE);
-        NS_TEST_EXPECT_MSG_EQ(state.cwnd, 93, "slow start in the next round");
-        driver.Become(CaState::OPEN);
-        driver.Ack(1, RATE);
-        NS_TEST_EXPECT_MSG_EQ_TOL(state.cwnd, before, 2, "the window from before");
-
-        driver.Become(CaState::LOSS);
-        driver.Ack(1, RATE);
-        NS_TEST_EXPECT_MSG_EQ(state.cwnd, 4, "at least four segments after a time-out");
-        driver.Become(CaState::OPEN);
-        driver.Ack(1, RATE);
-        NS_TEST_EXPECT_MSG_EQ_TOL(state.cwnd, before, 2, "restored after the time-out as well");
-    }
-};
+    driver.Become(CaState::LOSS);
+    driver.Ack(1, RATE);
+    NS_TEST_EXPECT_MSG_EQ(state.cwnd, 4, "at least four segments after a time-out");
+    driver.Become(CaState::OPEN);
+    driver.Ack(1, RATE);
+    NS_TEST_EXPECT_MSG_EQ_TOL(state.cwnd, before, 2, "restored after the time-out as well");
+}
 
 class FullPipeTest : public SimulationTestCase
 {
   public:
-    FullPipeTest()
-        : SimulationTestCase("Time-outs, undo and application limits hold the end of STARTUP back")
-    {
-    }
+    using SimulationTestCase::SimulationTestCase;
 
   private:
     void DoRun() override
@@ -240,56 +220,46 @@ class FullPipeTest : public SimulationTestCase
     }
 };
 
-class AppLimitedTest : public SimulationTestCase
+ADD_CASE(FullPipeTest, "Time-outs, undo and application limits hold the end of STARTUP back");
+
+TEST_CASE(SimulationTestCase,
+          AppLimitedTest,
+          "Application-limited samples count only upwards; idle restarts don't probe")
 {
-  public:
-    AppLimitedTest()
-        : SimulationTestCase(
-              "Application-limited samples count only upwards; idle restarts don't probe")
+    BbrDriver driver;
+    driver.ReachProbeBw();
+    for (int i = 0; i < 50; ++i)
     {
+        driver.AckRound(RATE / 4, 0, true);
     }
+    NS_TEST_EXPECT_MSG_EQ_TOL(driver.bbr.GetBandwidth(), RATE, 1e-3, "low samples are ignored");
+    driver.Ack(10, 2 * RATE, 0, true, true);
+    NS_TEST_EXPECT_MSG_EQ_TOL(driver.bbr.GetBandwidth(), 2 * RATE, 1e-3, "high ones are not");
 
-  private:
-    void DoRun() override
+    while (!driver.IsIn(1.25))
     {
-        BbrDriver driver;
-        driver.ReachProbeBw();
-        for (int i = 0; i < 50; ++i)
-        {
-            driver.AckRound(RATE / 4, 0, true);
-        }
-        NS_TEST_EXPECT_MSG_EQ_TOL(driver.bbr.GetBandwidth(), RATE, 1e-3, "low samples are ignored");
-        driver.Ack(10, 2 * RATE, 0, true, true);
-        NS_TEST_EXPECT_MSG_EQ_TOL(driver.bbr.GetBandwidth(), 2 * RATE, 1e-3, "high ones are not");
-
-        while (!driver.IsIn(1.25))
-        {
-            driver.AckRound(2 * RATE);
-        }
-        SenderState& state = driver.state;
-        const double atRate = 2 * RATE * 0.99 * state.mss;
-        NS_TEST_EXPECT_MSG_EQ_TOL(state.pacingRate, 1.25 * atRate, 1, "a probe");
-        driver.bbr.OnTransmitStart(state, driver.now, SECOND);
-        NS_TEST_EXPECT_MSG_EQ_TOL(state.pacingRate, 1.25 * atRate, 1, "not application-limited");
-        state.appLimitedUntil = state.delivered;
-        driver.bbr.OnTransmitStart(state, driver.now, SECOND);
-        NS_TEST_EXPECT_MSG_EQ_TOL(state.pacingRate, atRate, 1, "at the estimate");
-
-        // A flow that restarts from idle is not sent into PROBE_RTT by the time it was idle.
-        driver.now += 60 * SECOND;
-        driver.bbr.OnTransmitStart(state, driver.now, 60 * SECOND);
-        driver.Ack(10, 2 * RATE);
-        NS_TEST_EXPECT_MSG_EQ(driver.bbr.GetPhase(), "PROBE_BW", "idle time renewed the RTT");
+        driver.AckRound(2 * RATE);
     }
-};
+    SenderState& state = driver.state;
+    const double atRate = 2 * RATE * 0.99 * state.mss;
+    NS_TEST_EXPECT_MSG_EQ_TOL(state.pacingRate, 1.25 * atRate, 1, "a probe");
+    driver.bbr.OnTransmitStart(state, driver.now, SECOND);
+    NS_TEST_EXPECT_MSG_EQ_TOL(state.pacingRate, 1.25 * atRate, 1, "not application-limited");
+    state.appLimitedUntil = state.delivered;
+    driver.bbr.OnTransmitStart(state, driver.now, SECOND);
+    NS_TEST_EXPECT_MSG_EQ_TOL(state.pacingRate, atRate, 1, "at the estimate");
+
+    // A flow that restarts from idle is not sent into PROBE_RTT by the time it was idle.
+    driver.now += 60 * SECOND;
+    driver.bbr.OnTransmitStart(state, driver.now, 60 * SECOND);
+    driver.Ack(10, 2 * RATE);
+    NS_TEST_EXPECT_MSG_EQ(driver.bbr.GetPhase(), "PROBE_BW", "idle time renewed the RTT");
+}
 
 class BurstTest : public SimulationTestCase
 {
   public:
-    BurstTest()
-        : SimulationTestCase("The window leaves room for three bursts of a millisecond")
-    {
-    }
+    using SimulationTestCase::SimulationTestCase;
 
   private:
     void DoRun() override
@@ -314,13 +284,12 @@ class BurstTest : public SimulationTestCase
     }
 };
 
+ADD_CASE(BurstTest, "The window leaves room for three bursts of a millisecond");
+
 class AckAggregationTest : public SimulationTestCase
 {
   public:
-    AckAggregationTest()
-        : SimulationTestCase("Clumps of ACKs beyond the bandwidth are measured for ten rounds")
-    {
-    }
+    using SimulationTestCase::SimulationTestCase;
 
   private:
     void DoRun() override
@@ -370,14 +339,12 @@ class AckAggregationTest : public SimulationTestCase
     }
 };
 
+ADD_CASE(AckAggregationTest, "Clumps of ACKs beyond the bandwidth are measured for ten rounds");
+
 class PolicerTest : public SimulationTestCase
 {
   public:
-    PolicerTest()
-        : SimulationTestCase(
-              "Two lossy intervals of one rate show a policer, whose rate serves 48 rounds")
-    {
-    }
+    using SimulationTestCase::SimulationTestCase;
 
   private:
     void DoRun() override
@@ -426,22 +393,7 @@ class PolicerTest : public SimulationTestCase
     }
 };
 
-class CongestionBbrAckTestSuite : public ns3::TestSuite
-{
-  public:
-    CongestionBbrAckTestSuite()
-        : ns3::TestSuite("tunnelcc-congestion-bbr-ack", Type::UNIT)
-    {
-        AddTestCase(new MaxFilterTest, Duration::QUICK);
-        AddTestCase(new RecoveryTest, Duration::QUICK);
-        AddTestCase(new FullPipeTest, Duration::QUICK);
-        AddTestCase(new AppLimitedTest, Duration::QUICK);
-        AddTestCase(new BurstTest, Duration::QUICK);
-        AddTestCase(new AckAggregationTest, Duration::QUICK);
-        AddTestCase(new PolicerTest, Duration::QUICK);
-    }
-};
-
-CongestionBbrAckTestSuite g_congestionBbrAckTestSuite;
+ADD_CASE(PolicerTest,
+         "Two lossy intervals of one rate show a policer, whose rate serves 48 rounds");
 
 } // namespace

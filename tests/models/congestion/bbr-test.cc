@@ -11,8 +11,6 @@
 #include "support/fake-transport.h"
 #include "support/simulation-test-case.h"
 
-#include "ns3/test.h"
-
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -23,67 +21,60 @@ namespace
 using namespace tunnelcc;
 using Mode = Bbr::Mode;
 
+TEST_SUITE("tunnelcc-congestion-bbr");
+
 /// Segments in flight that fill the pipe.
 constexpr double BDP = 101;
 
-class StartupTest : public SimulationTestCase
+TEST_CASE(SimulationTestCase,
+          StartupTest,
+          "STARTUP doubles per round, ends after three flat rounds, and DRAIN empties")
 {
-  public:
-    StartupTest()
-        : SimulationTestCase(
-              "STARTUP doubles per round, ends after three flat rounds, and DRAIN empties")
-    {
-    }
+    Bbr bbr(BbrParameters{}, 1);
+    FakePipe pipe(bbr, RATE, RTT);
+    const double first = 739. / 256 * 10 / 0.1 * 0.99 * pipe.state.mss;
+    NS_TEST_EXPECT_MSG_EQ_TOL(pipe.state.pacingRate, first, 1, "high gain · 10/RTT less 1 %");
 
-  private:
-    void DoRun() override
-    {
-        Bbr bbr(BbrParameters{}, 1);
-        FakePipe pipe(bbr, RATE, RTT);
-        const double first = 739. / 256 * 10 / 0.1 * 0.99 * pipe.state.mss;
-        NS_TEST_EXPECT_MSG_EQ_TOL(pipe.state.pacingRate, first, 1, "high gain · 10/RTT less 1 %");
-
-        uint32_t round = 0;
-        uint32_t flatRounds = 0;
-        double lastBandwidth = 0;
-        int64_t drainStart = 0;
-        uint32_t peakQueue = 0;
-        pipe.Run(5 * SECOND, [&] {
-            const bool isNewRound = bbr.GetRoundCount() != round;
-            round = bbr.GetRoundCount();
-            peakQueue = std::max(peakQueue, pipe.GetQueue());
-            if (bbr.GetMode() == Mode::DRAIN && drainStart == 0)
-            {
-                drainStart = pipe.now;
-            }
-            if (!isNewRound || bbr.GetMode() == Mode::PROBE_BW)
-            {
-                return;
-            }
-            if (round > 2 && lastBandwidth < RATE / 2)
-            {
-                // Less than 2 because an interval covers parts of two rounds.
-                NS_TEST_EXPECT_MSG_GT(bbr.GetBandwidth(), 1.7 * lastBandwidth, "in " << round);
-            }
-            flatRounds += bbr.GetBandwidth() < 1.25 * lastBandwidth ? 1 : 0;
-            lastBandwidth = bbr.GetBandwidth();
-            if (bbr.GetMode() == Mode::STARTUP)
-            {
-                NS_TEST_EXPECT_MSG_LT(flatRounds, 3, "still in STARTUP");
-            }
-            else
-            {
-                NS_TEST_EXPECT_MSG_EQ(flatRounds, 3, "left STARTUP");
-                flatRounds = 0;
-            }
-        });
-        NS_TEST_EXPECT_MSG_GT(drainStart, 0, "DRAIN was entered");
-        NS_TEST_EXPECT_MSG_LT(drainStart, 2 * SECOND, "soon");
-        NS_TEST_EXPECT_MSG_GT(peakQueue, 1.5 * BDP, "STARTUP fills a queue of its window gain");
-        NS_TEST_EXPECT_MSG_EQ(bbr.GetPhase(), "PROBE_BW", "then PROBE_BW");
-        NS_TEST_EXPECT_MSG_EQ_TOL(bbr.GetBandwidth(), RATE, 1, "the rate of the link");
-    }
-};
+    uint32_t round = 0;
+    uint32_t flatRounds = 0;
+    double lastBandwidth = 0;
+    int64_t drainStart = 0;
+    uint32_t peakQueue = 0;
+    pipe.Run(5 * SECOND, [&] {
+        const bool isNewRound = bbr.GetRoundCount() != round;
+        round = bbr.GetRoundCount();
+        peakQueue = std::max(peakQueue, pipe.GetQueue());
+        if (bbr.GetMode() == Mode::DRAIN && drainStart == 0)
+        {
+            drainStart = pipe.now;
+        }
+        if (!isNewRound || bbr.GetMode() == Mode::PROBE_BW)
+        {
+            return;
+        }
+        if (round > 2 && lastBandwidth < RATE / 2)
+        {
+            // Less than 2 because an interval covers parts of two rounds.
+            NS_TEST_EXPECT_MSG_GT(bbr.GetBandwidth(), 1.7 * lastBandwidth, "in " << round);
+        }
+        flatRounds += bbr.GetBandwidth() < 1.25 * lastBandwidth ? 1 : 0;
+        lastBandwidth = bbr.GetBandwidth();
+        if (bbr.GetMode() == Mode::STARTUP)
+        {
+            NS_TEST_EXPECT_MSG_LT(flatRounds, 3, "still in STARTUP");
+        }
+        else
+        {
+            NS_TEST_EXPECT_MSG_EQ(flatRounds, 3, "left STARTUP");
+            flatRounds = 0;
+        }
+    });
+    NS_TEST_EXPECT_MSG_GT(drainStart, 0, "DRAIN was entered");
+    NS_TEST_EXPECT_MSG_LT(drainStart, 2 * SECOND, "soon");
+    NS_TEST_EXPECT_MSG_GT(peakQueue, 1.5 * BDP, "STARTUP fills a queue of its window gain");
+    NS_TEST_EXPECT_MSG_EQ(bbr.GetPhase(), "PROBE_BW", "then PROBE_BW");
+    NS_TEST_EXPECT_MSG_EQ_TOL(bbr.GetBandwidth(), RATE, 1, "the rate of the link");
+}
 
 /// A stay in one phase of PROBE_BW.
 struct Phase
@@ -118,10 +109,7 @@ CollectPhases(int64_t stream,
 class OtherCycleTest : public SimulationTestCase
 {
   public:
-    OtherCycleTest()
-        : SimulationTestCase("cruise_phases and probe_interval set the time between two probes")
-    {
-    }
+    using SimulationTestCase::SimulationTestCase;
 
   private:
     void DoRun() override
@@ -153,13 +141,12 @@ class OtherCycleTest : public SimulationTestCase
     }
 };
 
+ADD_CASE(OtherCycleTest, "cruise_phases and probe_interval set the time between two probes");
+
 class GainCycleTest : public SimulationTestCase
 {
   public:
-    GainCycleTest()
-        : SimulationTestCase("PROBE_BW cycles through 1.25, 0.75 and six round trips at 1")
-    {
-    }
+    using SimulationTestCase::SimulationTestCase;
 
   private:
     void DoRun() override
@@ -214,13 +201,12 @@ class GainCycleTest : public SimulationTestCase
     }
 };
 
+ADD_CASE(GainCycleTest, "PROBE_BW cycles through 1.25, 0.75 and six round trips at 1");
+
 class ProbeRttTest : public SimulationTestCase
 {
   public:
-    ProbeRttTest()
-        : SimulationTestCase("PROBE_RTT comes every ten seconds, for 200 ms at four segments")
-    {
-    }
+    using SimulationTestCase::SimulationTestCase;
 
   private:
     void DoRun() override
@@ -275,60 +261,38 @@ class ProbeRttTest : public SimulationTestCase
     }
 };
 
-class UtilisationTest : public SimulationTestCase
+ADD_CASE(ProbeRttTest, "PROBE_RTT comes every ten seconds, for 200 ms at four segments");
+
+TEST_CASE(SimulationTestCase,
+          UtilisationTest,
+          "PROBE_BW fills the link with a short queue and follows its rate")
 {
-  public:
-    UtilisationTest()
-        : SimulationTestCase("PROBE_BW fills the link with a short queue and follows its rate")
-    {
-    }
+    constexpr int64_t SHORT_RTT = 40 * MS;
+    Bbr bbr(BbrParameters{}, 1);
+    FakePipe pipe(bbr, RATE, SHORT_RTT);
+    pipe.Run(3 * SECOND);
+    const uint64_t before = pipe.state.delivered;
+    double queue = 0;
+    pipe.Run(5 * SECOND, [&] { queue += pipe.GetQueue(); });
+    const auto delivered = static_cast<double>(pipe.state.delivered - before);
+    NS_TEST_EXPECT_MSG_GT(delivered / (5 * RATE), 0.98, "the link is full");
+    NS_TEST_EXPECT_MSG_LT(queue / delivered, 0.25 * 41, "less than a probe's queue on average");
 
-  private:
-    void DoRun() override
-    {
-        constexpr int64_t SHORT_RTT = 40 * MS;
-        Bbr bbr(BbrParameters{}, 1);
-        FakePipe pipe(bbr, RATE, SHORT_RTT);
-        pipe.Run(3 * SECOND);
-        const uint64_t before = pipe.state.delivered;
-        double queue = 0;
-        pipe.Run(5 * SECOND, [&] { queue += pipe.GetQueue(); });
-        const auto delivered = static_cast<double>(pipe.state.delivered - before);
-        NS_TEST_EXPECT_MSG_GT(delivered / (5 * RATE), 0.98, "the link is full");
-        NS_TEST_EXPECT_MSG_LT(queue / delivered, 0.25 * 41, "less than a probe's queue on average");
-
-        // A probe adds 25 % per round trip and lasts while the bandwidth grows with it: doubling
-        // takes at least log 2 / log 1.25 = 3.1 round trips, after a cycle's wait at most.
-        pipe.SetRate(2 * RATE);
-        int64_t found = 0;
-        pipe.Run(1900 * MS, [&] {
-            if (found == 0 && bbr.GetBandwidth() > 0.95 * 2 * RATE)
-            {
-                found = pipe.now - 8 * SECOND;
-            }
-        });
-        NS_TEST_EXPECT_MSG_GT(found, 3 * SHORT_RTT, "no faster than the gain");
-        NS_TEST_EXPECT_MSG_LT(found, (8 + 8) * SHORT_RTT, "in the next cycle");
-        pipe.SetRate(RATE);
-        pipe.Run(4 * SECOND);
-        NS_TEST_EXPECT_MSG_EQ_TOL(bbr.GetBandwidth(), RATE, 0.02 * RATE, "down within the filter");
-    }
-};
-
-class CongestionBbrTestSuite : public ns3::TestSuite
-{
-  public:
-    CongestionBbrTestSuite()
-        : ns3::TestSuite("tunnelcc-congestion-bbr", Type::UNIT)
-    {
-        AddTestCase(new StartupTest, Duration::QUICK);
-        AddTestCase(new GainCycleTest, Duration::QUICK);
-        AddTestCase(new OtherCycleTest, Duration::QUICK);
-        AddTestCase(new ProbeRttTest, Duration::QUICK);
-        AddTestCase(new UtilisationTest, Duration::QUICK);
-    }
-};
-
-CongestionBbrTestSuite g_congestionBbrTestSuite;
+    // A probe adds 25 % per round trip and lasts while the bandwidth grows with it: doubling
+    // takes at least log 2 / log 1.25 = 3.1 round trips, after a cycle's wait at most.
+    pipe.SetRate(2 * RATE);
+    int64_t found = 0;
+    pipe.Run(1900 * MS, [&] {
+        if (found == 0 && bbr.GetBandwidth() > 0.95 * 2 * RATE)
+        {
+            found = pipe.now - 8 * SECOND;
+        }
+    });
+    NS_TEST_EXPECT_MSG_GT(found, 3 * SHORT_RTT, "no faster than the gain");
+    NS_TEST_EXPECT_MSG_LT(found, (8 + 8) * SHORT_RTT, "in the next cycle");
+    pipe.SetRate(RATE);
+    pipe.Run(4 * SECOND);
+    NS_TEST_EXPECT_MSG_EQ_TOL(bbr.GetBandwidth(), RATE, 0.02 * RATE, "down within the filter");
+}
 
 } // namespace

@@ -11,8 +11,6 @@
 #include "support/fake-transport.h"
 #include "support/simulation-test-case.h"
 
-#include "ns3/test.h"
-
 #include <algorithm>
 #include <vector>
 
@@ -21,6 +19,8 @@ namespace
 
 using namespace tunnelcc;
 using Mode = Bbr3::Mode;
+
+TEST_SUITE("tunnelcc-congestion-bbr3");
 
 /// Segments in flight that fill the pipe.
 constexpr double BDP = 101;
@@ -66,10 +66,7 @@ Select(const std::vector<Stay>& stays, Mode mode)
 class PartsTest : public SimulationTestCase
 {
   public:
-    PartsTest()
-        : SimulationTestCase("Filters and schedules of BBRv3")
-    {
-    }
+    using SimulationTestCase::SimulationTestCase;
 
   private:
     void DoRun() override
@@ -164,81 +161,63 @@ class PartsTest : public SimulationTestCase
     }
 };
 
-class StartupTest : public SimulationTestCase
+ADD_CASE(PartsTest, "Filters and schedules of BBRv3");
+
+TEST_CASE(SimulationTestCase,
+          StartupTest,
+          "STARTUP finds the bandwidth, DRAIN empties the queue, cruising follows")
 {
-  public:
-    StartupTest()
-        : SimulationTestCase(
-              "STARTUP finds the bandwidth, DRAIN empties the queue, cruising follows")
-    {
-    }
+    Bbr3 bbr(Bbr3Parameters{}, 1);
+    FakePipe pipe(bbr, RATE, RTT);
+    NS_TEST_EXPECT_MSG_EQ_TOL(pipe.state.pacingRate,
+                              2.77 * 10 / 0.1 * pipe.state.mss,
+                              1,
+                              "startup gain · 10/RTT");
+    const auto stays = CollectStays(pipe, bbr, 2 * SECOND);
+    NS_TEST_ASSERT_MSG_GT(stays.size(), 3, "states");
+    NS_TEST_EXPECT_MSG_EQ((stays[0].mode == Mode::STARTUP), true, "first STARTUP");
+    NS_TEST_EXPECT_MSG_EQ((stays[1].mode == Mode::DRAIN), true, "then DRAIN");
+    NS_TEST_EXPECT_MSG_EQ(stays[1].gain, 0.5, "drain gain");
+    NS_TEST_EXPECT_MSG_LT(stays[1].length, 4 * RTT, "for three rounds at most");
+    NS_TEST_EXPECT_MSG_EQ((stays[2].mode == Mode::PROBE_BW_DOWN), true, "then down");
+    NS_TEST_EXPECT_MSG_EQ(stays[2].gain, 0.9, "down gain");
+    NS_TEST_EXPECT_MSG_EQ((stays[3].mode == Mode::PROBE_BW_CRUISE), true, "then cruise");
+    NS_TEST_EXPECT_MSG_EQ_TOL(bbr.GetMaxBandwidth(), RATE, 0.02 * RATE, "within 2 %");
+    NS_TEST_EXPECT_MSG_LT(pipe.GetQueue(), 5, "and no queue");
+    NS_TEST_EXPECT_MSG_EQ(bbr.GetInflightLongterm(), BBR3_UNBOUNDED, "and no bound");
+}
 
-  private:
-    void DoRun() override
-    {
-        Bbr3 bbr(Bbr3Parameters{}, 1);
-        FakePipe pipe(bbr, RATE, RTT);
-        NS_TEST_EXPECT_MSG_EQ_TOL(pipe.state.pacingRate,
-                                  2.77 * 10 / 0.1 * pipe.state.mss,
-                                  1,
-                                  "startup gain · 10/RTT");
-        const auto stays = CollectStays(pipe, bbr, 2 * SECOND);
-        NS_TEST_ASSERT_MSG_GT(stays.size(), 3, "states");
-        NS_TEST_EXPECT_MSG_EQ((stays[0].mode == Mode::STARTUP), true, "first STARTUP");
-        NS_TEST_EXPECT_MSG_EQ((stays[1].mode == Mode::DRAIN), true, "then DRAIN");
-        NS_TEST_EXPECT_MSG_EQ(stays[1].gain, 0.5, "drain gain");
-        NS_TEST_EXPECT_MSG_LT(stays[1].length, 4 * RTT, "for three rounds at most");
-        NS_TEST_EXPECT_MSG_EQ((stays[2].mode == Mode::PROBE_BW_DOWN), true, "then down");
-        NS_TEST_EXPECT_MSG_EQ(stays[2].gain, 0.9, "down gain");
-        NS_TEST_EXPECT_MSG_EQ((stays[3].mode == Mode::PROBE_BW_CRUISE), true, "then cruise");
-        NS_TEST_EXPECT_MSG_EQ_TOL(bbr.GetMaxBandwidth(), RATE, 0.02 * RATE, "within 2 %");
-        NS_TEST_EXPECT_MSG_LT(pipe.GetQueue(), 5, "and no queue");
-        NS_TEST_EXPECT_MSG_EQ(bbr.GetInflightLongterm(), BBR3_UNBOUNDED, "and no bound");
-    }
-};
-
-class StartupLossTest : public SimulationTestCase
+TEST_CASE(SimulationTestCase,
+          StartupLossTest,
+          "A round of heavy loss ends STARTUP and bounds the volume")
 {
-  public:
-    StartupLossTest()
-        : SimulationTestCase("A round of heavy loss ends STARTUP and bounds the volume")
+    constexpr uint32_t BUFFER = 20;
+    Bbr3 bbr(Bbr3Parameters{}, 1);
+    FakePipe pipe(bbr, RATE, RTT);
+    pipe.SetBuffer(BUFFER);
+    while (bbr.GetMode() == Mode::STARTUP && pipe.now < 5 * SECOND)
     {
+        pipe.Run(MS);
     }
+    NS_TEST_EXPECT_MSG_GT(pipe.state.lost, 6, "there was loss");
+    NS_TEST_EXPECT_MSG_LT(bbr.GetInflightLongterm(), BDP + BUFFER + 10, "what fits");
+    NS_TEST_EXPECT_MSG_GT(bbr.GetInflightLongterm(), 0.9 * BDP, "is remembered");
 
-  private:
-    void DoRun() override
+    Bbr3 lucky(Bbr3Parameters{}, 1);
+    FakePipe wide(lucky, RATE, RTT);
+    wide.SetLossEvery(100);
+    while (lucky.GetMode() == Mode::STARTUP && wide.now < 5 * SECOND)
     {
-        constexpr uint32_t BUFFER = 20;
-        Bbr3 bbr(Bbr3Parameters{}, 1);
-        FakePipe pipe(bbr, RATE, RTT);
-        pipe.SetBuffer(BUFFER);
-        while (bbr.GetMode() == Mode::STARTUP && pipe.now < 5 * SECOND)
-        {
-            pipe.Run(MS);
-        }
-        NS_TEST_EXPECT_MSG_GT(pipe.state.lost, 6, "there was loss");
-        NS_TEST_EXPECT_MSG_LT(bbr.GetInflightLongterm(), BDP + BUFFER + 10, "what fits");
-        NS_TEST_EXPECT_MSG_GT(bbr.GetInflightLongterm(), 0.9 * BDP, "is remembered");
-
-        Bbr3 lucky(Bbr3Parameters{}, 1);
-        FakePipe wide(lucky, RATE, RTT);
-        wide.SetLossEvery(100);
-        while (lucky.GetMode() == Mode::STARTUP && wide.now < 5 * SECOND)
-        {
-            wide.Run(MS);
-        }
-        NS_TEST_EXPECT_MSG_GT(wide.state.lost, 1, "a loss of 1 %");
-        NS_TEST_EXPECT_MSG_EQ(lucky.GetInflightLongterm(), BBR3_UNBOUNDED, "is no sign");
+        wide.Run(MS);
     }
-};
+    NS_TEST_EXPECT_MSG_GT(wide.state.lost, 1, "a loss of 1 %");
+    NS_TEST_EXPECT_MSG_EQ(lucky.GetInflightLongterm(), BBR3_UNBOUNDED, "is no sign");
+}
 
 class CycleTest : public SimulationTestCase
 {
   public:
-    CycleTest()
-        : SimulationTestCase("PROBE_BW: 2 to 3 s, or a Reno flow's rounds, from probe to probe")
-    {
-    }
+    using SimulationTestCase::SimulationTestCase;
 
   private:
     void DoRun() override
@@ -328,55 +307,44 @@ class CycleTest : public SimulationTestCase
     }
 };
 
-class ProbeRttTest : public SimulationTestCase
-{
-  public:
-    ProbeRttTest()
-        : SimulationTestCase("PROBE_RTT: every 5 s, half of the BDP for 200 ms")
-    {
-    }
+ADD_CASE(CycleTest, "PROBE_BW: 2 to 3 s, or a Reno flow's rounds, from probe to probe");
 
-  private:
-    void DoRun() override
-    {
-        Bbr3 bbr(Bbr3Parameters{}, 1);
-        FakePipe pipe(bbr, RATE, RTT);
-        std::vector<int64_t> starts;
-        uint32_t window = 0;
-        int64_t length = 0;
-        pipe.Run(30 * SECOND, [&] {
-            const bool isIn = bbr.GetMode() == Mode::PROBE_RTT;
-            if (isIn && (starts.empty() || pipe.now - starts.back() > SECOND))
-            {
-                starts.push_back(pipe.now);
-            }
-            if (isIn)
-            {
-                window = pipe.state.cwnd;
-                length = pipe.now - starts.back();
-            }
-        });
-        NS_TEST_ASSERT_MSG_GT(starts.size(), 4, "in 30 s");
-        for (size_t i = 1; i < starts.size(); ++i)
+TEST_CASE(SimulationTestCase, ProbeRttTest, "PROBE_RTT: every 5 s, half of the BDP for 200 ms")
+{
+    Bbr3 bbr(Bbr3Parameters{}, 1);
+    FakePipe pipe(bbr, RATE, RTT);
+    std::vector<int64_t> starts;
+    uint32_t window = 0;
+    int64_t length = 0;
+    pipe.Run(30 * SECOND, [&] {
+        const bool isIn = bbr.GetMode() == Mode::PROBE_RTT;
+        if (isIn && (starts.empty() || pipe.now - starts.back() > SECOND))
         {
-            NS_TEST_EXPECT_MSG_GT(starts[i] - starts[i - 1], 5 * SECOND, "apart");
-            NS_TEST_EXPECT_MSG_LT(starts[i] - starts[i - 1], 6 * SECOND, "apart");
+            starts.push_back(pipe.now);
         }
-        NS_TEST_EXPECT_MSG_EQ_TOL(window, BDP / 2, 2, "half of the BDP");
-        NS_TEST_EXPECT_MSG_GT(length, 200 * MS, "long");
-        NS_TEST_EXPECT_MSG_LT(length, 450 * MS, "and two rounds for the window to fall");
-        NS_TEST_EXPECT_MSG_EQ_TOL(bbr.GetMinRtt(), RTT + MS, MS, "least RTT");
-        NS_TEST_EXPECT_MSG_EQ_TOL(bbr.GetMaxBandwidth(), RATE, 0.02 * RATE, "bandwidth kept");
+        if (isIn)
+        {
+            window = pipe.state.cwnd;
+            length = pipe.now - starts.back();
+        }
+    });
+    NS_TEST_ASSERT_MSG_GT(starts.size(), 4, "in 30 s");
+    for (size_t i = 1; i < starts.size(); ++i)
+    {
+        NS_TEST_EXPECT_MSG_GT(starts[i] - starts[i - 1], 5 * SECOND, "apart");
+        NS_TEST_EXPECT_MSG_LT(starts[i] - starts[i - 1], 6 * SECOND, "apart");
     }
-};
+    NS_TEST_EXPECT_MSG_EQ_TOL(window, BDP / 2, 2, "half of the BDP");
+    NS_TEST_EXPECT_MSG_GT(length, 200 * MS, "long");
+    NS_TEST_EXPECT_MSG_LT(length, 450 * MS, "and two rounds for the window to fall");
+    NS_TEST_EXPECT_MSG_EQ_TOL(bbr.GetMinRtt(), RTT + MS, MS, "least RTT");
+    NS_TEST_EXPECT_MSG_EQ_TOL(bbr.GetMaxBandwidth(), RATE, 0.02 * RATE, "bandwidth kept");
+}
 
 class LossTest : public SimulationTestCase
 {
   public:
-    LossTest()
-        : SimulationTestCase("Loss above 2 % while probing bounds the volume; below, it does not")
-    {
-    }
+    using SimulationTestCase::SimulationTestCase;
 
   private:
     void DoRun() override
@@ -434,57 +402,31 @@ class LossTest : public SimulationTestCase
     }
 };
 
-class UndoTest : public SimulationTestCase
+ADD_CASE(LossTest, "Loss above 2 % while probing bounds the volume; below, it does not");
+
+TEST_CASE(SimulationTestCase, UndoTest, "A spurious loss is taken back, bounds, window and state")
 {
-  public:
-    UndoTest()
-        : SimulationTestCase("A spurious loss is taken back, bounds, window and state")
+    Bbr3Parameters parameters;
+    parameters.probeRttInterval = 1000;
+    Bbr3 bbr(parameters, 1);
+    FakePipe pipe(bbr, RATE, RTT);
+    while (bbr.GetMode() != Mode::PROBE_BW_UP && pipe.now < 10 * SECOND)
     {
+        pipe.Run(MS);
     }
-
-  private:
-    void DoRun() override
-    {
-        Bbr3Parameters parameters;
-        parameters.probeRttInterval = 1000;
-        Bbr3 bbr(parameters, 1);
-        FakePipe pipe(bbr, RATE, RTT);
-        while (bbr.GetMode() != Mode::PROBE_BW_UP && pipe.now < 10 * SECOND)
-        {
-            pipe.Run(MS);
-        }
-        const uint32_t cwnd = pipe.state.cwnd;
-        const LostSegment lost{pipe.state.sndNxt, 100, pipe.state.lost, false};
-        pipe.state.lost += 10;
-        bbr.OnSegmentLost(pipe.state, lost, pipe.now);
-        NS_TEST_EXPECT_MSG_EQ((bbr.GetMode() == Mode::PROBE_BW_DOWN), true, "the probe ends");
-        // Of 99 in flight before it 9 were lost, more than 2 %: what was in flight before it, but
-        // not below beta of the BDP.
-        NS_TEST_EXPECT_MSG_EQ(bbr.GetInflightLongterm(), 99, "and bounds the volume");
-        bbr.GetSsThresh(pipe.state, pipe.now);
-        pipe.state.cwnd = 10;
-        NS_TEST_EXPECT_MSG_EQ(bbr.GetUndoCwnd(pipe.state, 0), cwnd, "the window from before");
-        NS_TEST_EXPECT_MSG_EQ(bbr.GetInflightLongterm(), BBR3_UNBOUNDED, "no bound");
-        NS_TEST_EXPECT_MSG_EQ((bbr.GetMode() == Mode::PROBE_BW_REFILL), true, "and a new probe");
-    }
-};
-
-class Bbr3TestSuite : public ns3::TestSuite
-{
-  public:
-    Bbr3TestSuite()
-        : ns3::TestSuite("tunnelcc-congestion-bbr3", Type::UNIT)
-    {
-        AddTestCase(new PartsTest, Duration::QUICK);
-        AddTestCase(new StartupTest, Duration::QUICK);
-        AddTestCase(new StartupLossTest, Duration::QUICK);
-        AddTestCase(new CycleTest, Duration::QUICK);
-        AddTestCase(new ProbeRttTest, Duration::QUICK);
-        AddTestCase(new LossTest, Duration::QUICK);
-        AddTestCase(new UndoTest, Duration::QUICK);
-    }
-};
-
-Bbr3TestSuite g_bbr3TestSuite;
+    const uint32_t cwnd = pipe.state.cwnd;
+    const LostSegment lost{pipe.state.sndNxt, 100, pipe.state.lost, false};
+    pipe.state.lost += 10;
+    bbr.OnSegmentLost(pipe.state, lost, pipe.now);
+    NS_TEST_EXPECT_MSG_EQ((bbr.GetMode() == Mode::PROBE_BW_DOWN), true, "the probe ends");
+    // Of 99 in flight before it 9 were lost, more than 2 %: what was in flight before it, but
+    // not below beta of the BDP.
+    NS_TEST_EXPECT_MSG_EQ(bbr.GetInflightLongterm(), 99, "and bounds the volume");
+    bbr.GetSsThresh(pipe.state, pipe.now);
+    pipe.state.cwnd = 10;
+    NS_TEST_EXPECT_MSG_EQ(bbr.GetUndoCwnd(pipe.state, 0), cwnd, "the window from before");
+    NS_TEST_EXPECT_MSG_EQ(bbr.GetInflightLongterm(), BBR3_UNBOUNDED, "no bound");
+    NS_TEST_EXPECT_MSG_EQ((bbr.GetMode() == Mode::PROBE_BW_REFILL), true, "and a new probe");
+}
 
 } // namespace

@@ -10,14 +10,14 @@
 #include "support/fake-transport.h"
 #include "support/simulation-test-case.h"
 
-#include "ns3/test.h"
-
 #include <cmath>
 
 namespace
 {
 
 using namespace tunnelcc;
+
+TEST_SUITE("tunnelcc-congestion-cubic");
 
 /// CUBIC without HyStart, which has tests of its own.
 CubicParameters
@@ -28,90 +28,71 @@ WithoutHyStart()
     return parameters;
 }
 
-class CubicCurveTest : public SimulationTestCase
+TEST_CASE(SimulationTestCase,
+          CubicCurveTest,
+          "CUBIC follows W(t) of RFC 9438 through plateau and probing")
 {
-  public:
-    CubicCurveTest()
-        : SimulationTestCase("CUBIC follows W(t) of RFC 9438 through plateau and probing")
+    constexpr double C = 0.4;
+    constexpr double MAX = 1000;
+    constexpr double RTT = 0.1;
+    Cubic cubic(WithoutHyStart());
+    FakeTransport transport(cubic, 100 * MS, 1000);
+    transport.Lose();
+    NS_TEST_ASSERT_MSG_EQ(transport.state.cwnd, 700, "beta is 0.7");
+    NS_TEST_ASSERT_MSG_EQ(cubic.GetLastMax(), 1000, "W_max");
+
+    const int64_t start = transport.now;
+    const double k = std::cbrt(MAX * 0.3 / C);
+    const auto curve = [&](double t) { return C * (t - k) * (t - k) * (t - k) + MAX; };
+    // The window is whole segments and reacts once per ACK: it must lie between the curve one
+    // round trip ago and one ahead.
+    for (int round = 0; round < 200; ++round)
     {
+        transport.AckWindow();
+        const double t = static_cast<double>(transport.now - start) / SECOND;
+        NS_TEST_ASSERT_MSG_GT_OR_EQ(transport.state.cwnd, curve(t - RTT) - 1, "at " << t);
+        NS_TEST_ASSERT_MSG_LT_OR_EQ(transport.state.cwnd, curve(t + RTT) + 1, "at " << t);
     }
+    NS_TEST_EXPECT_MSG_EQ_TOL(cubic.GetK(), k, 1e-9, "K");
+    NS_TEST_EXPECT_MSG_GT(transport.state.cwnd, 1.3 * MAX, "far into probing");
+}
 
-  private:
-    void DoRun() override
-    {
-        constexpr double C = 0.4;
-        constexpr double MAX = 1000;
-        constexpr double RTT = 0.1;
-        Cubic cubic(WithoutHyStart());
-        FakeTransport transport(cubic, 100 * MS, 1000);
-        transport.Lose();
-        NS_TEST_ASSERT_MSG_EQ(transport.state.cwnd, 700, "beta is 0.7");
-        NS_TEST_ASSERT_MSG_EQ(cubic.GetLastMax(), 1000, "W_max");
-
-        const int64_t start = transport.now;
-        const double k = std::cbrt(MAX * 0.3 / C);
-        const auto curve = [&](double t) { return C * (t - k) * (t - k) * (t - k) + MAX; };
-        // The window is whole segments and reacts once per ACK: it must lie between the curve one
-        // round trip ago and one ahead.
-        for (int round = 0; round < 200; ++round)
-        {
-            transport.AckWindow();
-            const double t = static_cast<double>(transport.now - start) / SECOND;
-            NS_TEST_ASSERT_MSG_GT_OR_EQ(transport.state.cwnd, curve(t - RTT) - 1, "at " << t);
-            NS_TEST_ASSERT_MSG_LT_OR_EQ(transport.state.cwnd, curve(t + RTT) + 1, "at " << t);
-        }
-        NS_TEST_EXPECT_MSG_EQ_TOL(cubic.GetK(), k, 1e-9, "K");
-        NS_TEST_EXPECT_MSG_GT(transport.state.cwnd, 1.3 * MAX, "far into probing");
-    }
-};
-
-class CubicLossTest : public SimulationTestCase
+TEST_CASE(SimulationTestCase,
+          CubicLossTest,
+          "CUBIC converges fast, forgets after a time-out, and caps growth")
 {
-  public:
-    CubicLossTest()
-        : SimulationTestCase("CUBIC converges fast, forgets after a time-out, and caps growth")
-    {
-    }
+    Cubic cubic(WithoutHyStart());
+    FakeTransport transport(cubic, 100 * MS, 1000);
+    transport.Lose();
+    transport.Lose();
+    NS_TEST_EXPECT_MSG_EQ(transport.state.cwnd, 490, "0.7 of 700");
+    NS_TEST_EXPECT_MSG_EQ(cubic.GetLastMax(), 595, "W_max is 700 (1 + beta)/2");
 
-  private:
-    void DoRun() override
-    {
-        Cubic cubic(WithoutHyStart());
-        FakeTransport transport(cubic, 100 * MS, 1000);
-        transport.Lose();
-        transport.Lose();
-        NS_TEST_EXPECT_MSG_EQ(transport.state.cwnd, 490, "0.7 of 700");
-        NS_TEST_EXPECT_MSG_EQ(cubic.GetLastMax(), 595, "W_max is 700 (1 + beta)/2");
+    CubicParameters slow = WithoutHyStart();
+    slow.fastConvergence = 0;
+    Cubic unyielding(slow);
+    FakeTransport other(unyielding, 100 * MS, 1000);
+    other.Lose();
+    other.Lose();
+    NS_TEST_EXPECT_MSG_EQ(unyielding.GetLastMax(), 700, "W_max without fast convergence");
 
-        CubicParameters slow = WithoutHyStart();
-        slow.fastConvergence = 0;
-        Cubic unyielding(slow);
-        FakeTransport other(unyielding, 100 * MS, 1000);
-        other.Lose();
-        other.Lose();
-        NS_TEST_EXPECT_MSG_EQ(unyielding.GetLastMax(), 700, "W_max without fast convergence");
+    other.TimeOut();
+    NS_TEST_EXPECT_MSG_EQ(other.state.ssthresh, 343, "0.7 of 490");
+    NS_TEST_EXPECT_MSG_EQ(unyielding.GetLastMax(), 0, "a time-out forgets the maximum");
 
-        other.TimeOut();
-        NS_TEST_EXPECT_MSG_EQ(other.state.ssthresh, 343, "0.7 of 490");
-        NS_TEST_EXPECT_MSG_EQ(unyielding.GetLastMax(), 0, "a time-out forgets the maximum");
-
-        // Far below the curve: at most half a window per round trip.
-        FakeTransport capped(cubic, SECOND, 1000);
-        capped.Lose();
-        capped.state.cwnd = 20;
-        capped.state.ssthresh = 20;
-        capped.AckSegments(20);
-        NS_TEST_EXPECT_MSG_EQ(capped.state.cwnd, 30, "growth by half in one round trip");
-    }
-};
+    // Far below the curve: at most half a window per round trip.
+    FakeTransport capped(cubic, SECOND, 1000);
+    capped.Lose();
+    capped.state.cwnd = 20;
+    capped.state.ssthresh = 20;
+    capped.AckSegments(20);
+    NS_TEST_EXPECT_MSG_EQ(capped.state.cwnd, 30, "growth by half in one round trip");
+}
 
 class CubicRenoFriendlyTest : public SimulationTestCase
 {
   public:
-    CubicRenoFriendlyTest()
-        : SimulationTestCase("On short paths CUBIC grows as the Reno-friendly window does")
-    {
-    }
+    using SimulationTestCase::SimulationTestCase;
 
   private:
     void DoRun() override
@@ -143,13 +124,12 @@ class CubicRenoFriendlyTest : public SimulationTestCase
     }
 };
 
+ADD_CASE(CubicRenoFriendlyTest, "On short paths CUBIC grows as the Reno-friendly window does");
+
 class CubicClockTest : public SimulationTestCase
 {
   public:
-    CubicClockTest()
-        : SimulationTestCase("CUBIC counts time in jiffies, and Reno's slope in eighths")
-    {
-    }
+    using SimulationTestCase::SimulationTestCase;
 
   private:
     void DoRun() override
@@ -187,13 +167,12 @@ class CubicClockTest : public SimulationTestCase
     }
 };
 
+ADD_CASE(CubicClockTest, "CUBIC counts time in jiffies, and Reno's slope in eighths");
+
 class CubicIdleTest : public SimulationTestCase
 {
   public:
-    CubicIdleTest()
-        : SimulationTestCase("Idle time does not advance CUBIC's curve")
-    {
-    }
+    using SimulationTestCase::SimulationTestCase;
 
   private:
     void DoRun() override
@@ -222,13 +201,12 @@ class CubicIdleTest : public SimulationTestCase
     }
 };
 
+ADD_CASE(CubicIdleTest, "Idle time does not advance CUBIC's curve");
+
 class CubicMinRttTest : public SimulationTestCase
 {
   public:
-    CubicMinRttTest()
-        : SimulationTestCase("CUBIC takes no RTT samples in the first second after a loss")
-    {
-    }
+    using SimulationTestCase::SimulationTestCase;
 
   private:
     void DoRun() override
@@ -259,41 +237,17 @@ class CubicMinRttTest : public SimulationTestCase
     }
 };
 
-class CubicSearchTest : public SimulationTestCase
+ADD_CASE(CubicMinRttTest, "CUBIC takes no RTT samples in the first second after a loss");
+
+TEST_CASE(SimulationTestCase,
+          CubicSearchTest,
+          "With no known maximum CUBIC grows by at least 5 % per round trip")
 {
-  public:
-    CubicSearchTest()
-        : SimulationTestCase("With no known maximum CUBIC grows by at least 5 % per round trip")
-    {
-    }
-
-  private:
-    void DoRun() override
-    {
-        Cubic cubic(WithoutHyStart());
-        FakeTransport transport(cubic, 100 * MS, 1000);
-        transport.state.ssthresh = 1000;
-        transport.AckWindow();
-        NS_TEST_EXPECT_MSG_EQ_TOL(transport.state.cwnd, 1050, 1, "5 % of 1000");
-    }
-};
-
-class CongestionCubicTestSuite : public ns3::TestSuite
-{
-  public:
-    CongestionCubicTestSuite()
-        : ns3::TestSuite("tunnelcc-congestion-cubic", Type::UNIT)
-    {
-        AddTestCase(new CubicCurveTest, Duration::QUICK);
-        AddTestCase(new CubicLossTest, Duration::QUICK);
-        AddTestCase(new CubicRenoFriendlyTest, Duration::QUICK);
-        AddTestCase(new CubicClockTest, Duration::QUICK);
-        AddTestCase(new CubicIdleTest, Duration::QUICK);
-        AddTestCase(new CubicMinRttTest, Duration::QUICK);
-        AddTestCase(new CubicSearchTest, Duration::QUICK);
-    }
-};
-
-CongestionCubicTestSuite g_congestionCubicTestSuite;
+    Cubic cubic(WithoutHyStart());
+    FakeTransport transport(cubic, 100 * MS, 1000);
+    transport.state.ssthresh = 1000;
+    transport.AckWindow();
+    NS_TEST_EXPECT_MSG_EQ_TOL(transport.state.cwnd, 1050, 1, "5 % of 1000");
+}
 
 } // namespace

@@ -14,8 +14,6 @@
 #include "support/fake-transport.h"
 #include "support/simulation-test-case.h"
 
-#include "ns3/test.h"
-
 #include <algorithm>
 
 namespace
@@ -23,13 +21,12 @@ namespace
 
 using namespace tunnelcc;
 
+TEST_SUITE("tunnelcc-congestion-delay");
+
 class VegasQueueTest : public SimulationTestCase
 {
   public:
-    VegasQueueTest()
-        : SimulationTestCase("Vegas keeps alpha to beta segments in the queue")
-    {
-    }
+    using SimulationTestCase::SimulationTestCase;
 
   private:
     void DoRun() override
@@ -57,14 +54,12 @@ class VegasQueueTest : public SimulationTestCase
     }
 };
 
+ADD_CASE(VegasQueueTest, "Vegas keeps alpha to beta segments in the queue");
+
 class VegasRoundTest : public SimulationTestCase
 {
   public:
-    VegasRoundTest()
-        : SimulationTestCase(
-              "Vegas moves by one segment a round trip; Reno's ways with few samples")
-    {
-    }
+    using SimulationTestCase::SimulationTestCase;
 
   private:
     void DoRun() override
@@ -109,103 +104,78 @@ class VegasRoundTest : public SimulationTestCase
     }
 };
 
-class FastTest : public SimulationTestCase
+ADD_CASE(VegasRoundTest, "Vegas moves by one segment a round trip; Reno's ways with few samples");
+
+TEST_CASE(SimulationTestCase,
+          FastTest,
+          "FAST keeps alpha segments in the queue, whatever it began with")
 {
-  public:
-    FastTest()
-        : SimulationTestCase("FAST keeps alpha segments in the queue, whatever it began with")
+    constexpr double RATE = 1000; // 100 segments in a round trip
+    for (double alpha : {5, 20, 60})
     {
+        Fast fast({.alpha = alpha});
+        FakePipe pipe(fast, RATE, RTT);
+        pipe.Run(10 * SECOND);
+        NS_TEST_EXPECT_MSG_EQ_TOL(pipe.GetQueue(), alpha, 2, "of " << alpha);
+        pipe.SetRate(2 * RATE);
+        pipe.Run(10 * SECOND);
+        NS_TEST_EXPECT_MSG_EQ_TOL(pipe.GetQueue(), alpha, 2, "at twice the rate");
     }
+}
 
-  private:
-    void DoRun() override
-    {
-        constexpr double RATE = 1000; // 100 segments in a round trip
-        for (double alpha : {5, 20, 60})
-        {
-            Fast fast({.alpha = alpha});
-            FakePipe pipe(fast, RATE, RTT);
-            pipe.Run(10 * SECOND);
-            NS_TEST_EXPECT_MSG_EQ_TOL(pipe.GetQueue(), alpha, 2, "of " << alpha);
-            pipe.SetRate(2 * RATE);
-            pipe.Run(10 * SECOND);
-            NS_TEST_EXPECT_MSG_EQ_TOL(pipe.GetQueue(), alpha, 2, "at twice the rate");
-        }
-    }
-};
-
-class FastStepTest : public SimulationTestCase
+TEST_CASE(SimulationTestCase,
+          FastStepTest,
+          "FAST moves by gamma towards its target, and at most doubles")
 {
-  public:
-    FastStepTest()
-        : SimulationTestCase("FAST moves by gamma towards its target, and at most doubles")
+    Fast fast({.alpha = 1000, .gamma = 0.5});
+    FakeTransport doubling(fast, RTT, 10);
+    doubling.AckWindow();
+    const uint32_t before = doubling.state.cwnd;
+    doubling.AckWindow();
+    NS_TEST_EXPECT_MSG_LT_OR_EQ(doubling.state.cwnd, 2 * before, "in a round trip");
+    NS_TEST_EXPECT_MSG_GT(doubling.state.cwnd, 3 * before / 2, "but not less");
+    NS_TEST_EXPECT_MSG_EQ(fast.GetSsThresh(doubling.state, 0),
+                          doubling.state.cwnd / 2,
+                          "a loss halves it");
+
+    Fast steady({.alpha = 20, .gamma = 0.5});
+    FakeTransport transport(steady, RTT, 100);
+    for (int i = 0; i < 3; ++i)
     {
+        transport.AckWindow(); // no queue: half of alpha is added
     }
+    NS_TEST_EXPECT_MSG_EQ_TOL(transport.state.cwnd, 125, 6, "two or three steps of ten");
+}
 
-  private:
-    void DoRun() override
-    {
-        Fast fast({.alpha = 1000, .gamma = 0.5});
-        FakeTransport doubling(fast, RTT, 10);
-        doubling.AckWindow();
-        const uint32_t before = doubling.state.cwnd;
-        doubling.AckWindow();
-        NS_TEST_EXPECT_MSG_LT_OR_EQ(doubling.state.cwnd, 2 * before, "in a round trip");
-        NS_TEST_EXPECT_MSG_GT(doubling.state.cwnd, 3 * before / 2, "but not less");
-        NS_TEST_EXPECT_MSG_EQ(fast.GetSsThresh(doubling.state, 0),
-                              doubling.state.cwnd / 2,
-                              "a loss halves it");
-
-        Fast steady({.alpha = 20, .gamma = 0.5});
-        FakeTransport transport(steady, RTT, 100);
-        for (int i = 0; i < 3; ++i)
-        {
-            transport.AckWindow(); // no queue: half of alpha is added
-        }
-        NS_TEST_EXPECT_MSG_EQ_TOL(transport.state.cwnd, 125, 6, "two or three steps of ten");
-    }
-};
-
-class WestwoodTest : public SimulationTestCase
+TEST_CASE(SimulationTestCase,
+          WestwoodTest,
+          "Westwood+ goes back to the bandwidth times the least RTT")
 {
-  public:
-    WestwoodTest()
-        : SimulationTestCase("Westwood+ goes back to the bandwidth times the least RTT")
-    {
-    }
-
-  private:
-    void DoRun() override
-    {
-        constexpr double RATE = 1000;
-        Westwood westwood(WestwoodParameters{});
-        FakePipe pipe(westwood, RATE, RTT);
-        pipe.state.ssthresh = 150;
-        pipe.Run(20 * SECOND);
-        const double bytes = RATE * pipe.state.mss;
-        NS_TEST_EXPECT_MSG_EQ_TOL(westwood.GetBandwidth(), bytes, 0.02 * bytes, "bandwidth");
-        NS_TEST_EXPECT_MSG_GT(pipe.state.cwnd, 200, "with a queue");
-        const uint32_t half = pipe.state.cwnd / 2;
-        NS_TEST_EXPECT_MSG_EQ(westwood.GetSsThresh(pipe.state, pipe.now), half, "Reno's threshold");
-        pipe.state.caState = CaState::RECOVERY;
-        westwood.OnReductionEnd(pipe.state, pipe.now);
-        NS_TEST_EXPECT_MSG_EQ_TOL(pipe.state.cwnd, 101, 3, "the BDP once recovery is over");
-        NS_TEST_EXPECT_MSG_EQ(pipe.state.ssthresh, pipe.state.cwnd, "and threshold");
-        pipe.state.caState = CaState::OPEN;
-        pipe.state.ssthresh = 7;
-        westwood.GetSsThresh(pipe.state, pipe.now);
-        westwood.OnCaState(pipe.state, CaState::LOSS, pipe.now);
-        NS_TEST_EXPECT_MSG_EQ_TOL(pipe.state.ssthresh, 101, 3, "after a time-out too");
-    }
-};
+    constexpr double RATE = 1000;
+    Westwood westwood(WestwoodParameters{});
+    FakePipe pipe(westwood, RATE, RTT);
+    pipe.state.ssthresh = 150;
+    pipe.Run(20 * SECOND);
+    const double bytes = RATE * pipe.state.mss;
+    NS_TEST_EXPECT_MSG_EQ_TOL(westwood.GetBandwidth(), bytes, 0.02 * bytes, "bandwidth");
+    NS_TEST_EXPECT_MSG_GT(pipe.state.cwnd, 200, "with a queue");
+    const uint32_t half = pipe.state.cwnd / 2;
+    NS_TEST_EXPECT_MSG_EQ(westwood.GetSsThresh(pipe.state, pipe.now), half, "Reno's threshold");
+    pipe.state.caState = CaState::RECOVERY;
+    westwood.OnReductionEnd(pipe.state, pipe.now);
+    NS_TEST_EXPECT_MSG_EQ_TOL(pipe.state.cwnd, 101, 3, "the BDP once recovery is over");
+    NS_TEST_EXPECT_MSG_EQ(pipe.state.ssthresh, pipe.state.cwnd, "and threshold");
+    pipe.state.caState = CaState::OPEN;
+    pipe.state.ssthresh = 7;
+    westwood.GetSsThresh(pipe.state, pipe.now);
+    westwood.OnCaState(pipe.state, CaState::LOSS, pipe.now);
+    NS_TEST_EXPECT_MSG_EQ_TOL(pipe.state.ssthresh, 101, 3, "after a time-out too");
+}
 
 class HyStartPlusPlusTest : public SimulationTestCase
 {
   public:
-    HyStartPlusPlusTest()
-        : SimulationTestCase("HyStart++ slows down when the RTT rises, and then ends slow start")
-    {
-    }
+    using SimulationTestCase::SimulationTestCase;
 
   private:
     void DoRun() override
@@ -292,14 +262,12 @@ class HyStartPlusPlusTest : public SimulationTestCase
     }
 };
 
+ADD_CASE(HyStartPlusPlusTest, "HyStart++ slows down when the RTT rises, and then ends slow start");
+
 class CubicHyStartPlusPlusTest : public SimulationTestCase
 {
   public:
-    CubicHyStartPlusPlusTest()
-        : SimulationTestCase(
-              "CUBIC with HyStart++ leaves slow start a few rounds after the queue grows")
-    {
-    }
+    using SimulationTestCase::SimulationTestCase;
 
   private:
     void DoRun() override
@@ -324,22 +292,7 @@ class CubicHyStartPlusPlusTest : public SimulationTestCase
     }
 };
 
-class DelayTestSuite : public ns3::TestSuite
-{
-  public:
-    DelayTestSuite()
-        : ns3::TestSuite("tunnelcc-congestion-delay", Type::UNIT)
-    {
-        AddTestCase(new VegasQueueTest, Duration::QUICK);
-        AddTestCase(new VegasRoundTest, Duration::QUICK);
-        AddTestCase(new FastTest, Duration::QUICK);
-        AddTestCase(new FastStepTest, Duration::QUICK);
-        AddTestCase(new WestwoodTest, Duration::QUICK);
-        AddTestCase(new HyStartPlusPlusTest, Duration::QUICK);
-        AddTestCase(new CubicHyStartPlusPlusTest, Duration::QUICK);
-    }
-};
-
-DelayTestSuite g_delayTestSuite;
+ADD_CASE(CubicHyStartPlusPlusTest,
+         "CUBIC with HyStart++ leaves slow start a few rounds after the queue grows");
 
 } // namespace

@@ -10,20 +10,17 @@
 #include "support/fake-transport.h"
 #include "support/simulation-test-case.h"
 
-#include "ns3/test.h"
-
 namespace
 {
 
 using namespace tunnelcc;
 
+TEST_SUITE("tunnelcc-congestion-hystart");
+
 class HyStartDelayTest : public SimulationTestCase
 {
   public:
-    HyStartDelayTest()
-        : SimulationTestCase("HyStart leaves slow start when the RTT of a round rises by an eighth")
-    {
-    }
+    using SimulationTestCase::SimulationTestCase;
 
   private:
     static constexpr int64_t RTT = 100 * MS;
@@ -92,13 +89,12 @@ class HyStartDelayTest : public SimulationTestCase
     }
 };
 
+ADD_CASE(HyStartDelayTest, "HyStart leaves slow start when the RTT of a round rises by an eighth");
+
 class HyStartTrainTest : public SimulationTestCase
 {
   public:
-    HyStartTrainTest()
-        : SimulationTestCase("HyStart leaves slow start when an ACK train fills half the RTT")
-    {
-    }
+    using SimulationTestCase::SimulationTestCase;
 
   private:
     void DoRun() override
@@ -134,17 +130,6 @@ class HyStartTrainTest : public SimulationTestCase
     }
 };
 
-class CongestionHyStartTestSuite : public ns3::TestSuite
-{
-  public:
-    CongestionHyStartTestSuite()
-        : ns3::TestSuite("tunnelcc-congestion-hystart", Type::UNIT)
-    {
-        AddTestCase(new HyStartDelayTest, Duration::QUICK);
-        AddTestCase(new HyStartTrainTest, Duration::QUICK);
-    }
-};
-
-CongestionHyStartTestSuite g_congestionHyStartTestSuite;
+ADD_CASE(HyStartTrainTest, "HyStart leaves slow start when an ACK train fills half the RTT");
 
 } // namespace

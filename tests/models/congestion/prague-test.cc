@@ -10,14 +10,14 @@
 #include "support/fake-transport.h"
 #include "support/simulation-test-case.h"
 
-#include "ns3/test.h"
-
 #include <cmath>
 
 namespace
 {
 
 using namespace tunnelcc;
+
+TEST_SUITE("tunnelcc-congestion-prague");
 
 constexpr int64_t SHORT_RTT = 40 * MS;
 
@@ -59,126 +59,79 @@ class Sender
     uint32_t m_count{0}; //!< segments, to mark one of so many
 };
 
-class IncreaseTest : public SimulationTestCase
+TEST_CASE(SimulationTestCase,
+          IncreaseTest,
+          "No marks -> a segment more each round trip, or each 25 ms")
 {
-  public:
-    IncreaseTest()
-        : SimulationTestCase("No marks -> a segment more each round trip, or each 25 ms")
+    Sender far(100);
+    const double before = far.prague.GetWindow();
+    for (int i = 0; i < 20; ++i)
     {
+        far.AckWindow(0);
     }
+    NS_TEST_EXPECT_MSG_EQ_TOL(far.prague.GetWindow() - before, 20, 1, "40 ms");
 
-  private:
-    void DoRun() override
+    Sender near(100, 5 * MS);
+    for (int i = 0; i < 5; ++i)
     {
-        Sender far(100);
-        const double before = far.prague.GetWindow();
-        for (int i = 0; i < 20; ++i)
-        {
-            far.AckWindow(0);
-        }
-        NS_TEST_EXPECT_MSG_EQ_TOL(far.prague.GetWindow() - before, 20, 1, "40 ms");
-
-        Sender near(100, 5 * MS);
-        for (int i = 0; i < 5; ++i)
-        {
-            near.AckWindow(0); // until the target RTT counts
-        }
-        const double start = near.prague.GetWindow();
-        for (int i = 0; i < 100; ++i)
-        {
-            near.AckWindow(0);
-        }
-        // 100 round trips are 20 times the target, in each of which the rate grows by a segment per
-        // target RTT: a fifth of a segment of window.
-        NS_TEST_EXPECT_MSG_EQ_TOL(near.prague.GetWindow() - start, 20.0 / 5, 0.3, "5 ms");
+        near.AckWindow(0); // until the target RTT counts
     }
-};
+    const double start = near.prague.GetWindow();
+    for (int i = 0; i < 100; ++i)
+    {
+        near.AckWindow(0);
+    }
+    // 100 round trips are 20 times the target, in each of which the rate grows by a segment per
+    // target RTT: a fifth of a segment of window.
+    NS_TEST_EXPECT_MSG_EQ_TOL(near.prague.GetWindow() - start, 20.0 / 5, 0.3, "5 ms");
+}
 
-class MarksTest : public SimulationTestCase
+TEST_CASE(SimulationTestCase,
+          MarksTest,
+          "Marks -> alpha becomes their share, the window falls by half of it")
 {
-  public:
-    MarksTest()
-        : SimulationTestCase("Marks -> alpha becomes their share, the window falls by half of it")
+    Sender sender(200);
+    sender.AckWindow(10);
+    NS_TEST_EXPECT_MSG_LT(sender.prague.GetWindow(), 102, "the first mark halves the window");
+    for (int i = 0; i < 100; ++i)
     {
-    }
-
-  private:
-    void DoRun() override
-    {
-        Sender sender(200);
         sender.AckWindow(10);
-        NS_TEST_EXPECT_MSG_LT(sender.prague.GetWindow(), 102, "the first mark halves the window");
-        for (int i = 0; i < 100; ++i)
-        {
-            sender.AckWindow(10);
-        }
-        NS_TEST_EXPECT_MSG_EQ_TOL(sender.prague.GetAlpha(), 0.1, 0.02, "alpha");
-        // A tenth marked: growth of 0.9 a round trip balances half of alpha at a window of 18.
-        NS_TEST_EXPECT_MSG_EQ_TOL(sender.prague.GetWindow(), 2 * 0.9 / 0.1, 3, "window");
-        NS_TEST_EXPECT_MSG_EQ_TOL(sender.transport.state.cwnd,
-                                  std::ceil(sender.prague.GetWindow()),
-                                  1,
-                                  "the connection's window follows");
     }
-};
+    NS_TEST_EXPECT_MSG_EQ_TOL(sender.prague.GetAlpha(), 0.1, 0.02, "alpha");
+    // A tenth marked: growth of 0.9 a round trip balances half of alpha at a window of 18.
+    NS_TEST_EXPECT_MSG_EQ_TOL(sender.prague.GetWindow(), 2 * 0.9 / 0.1, 3, "window");
+    NS_TEST_EXPECT_MSG_EQ_TOL(sender.transport.state.cwnd,
+                              std::ceil(sender.prague.GetWindow()),
+                              1,
+                              "the connection's window follows");
+}
 
-class LossTest : public SimulationTestCase
+TEST_CASE(SimulationTestCase,
+          LossTest,
+          "A loss -> half of the window, no growth until it is repaired")
 {
-  public:
-    LossTest()
-        : SimulationTestCase("A loss -> half of the window, no growth until it is repaired")
-    {
-    }
+    Sender sender(100);
+    sender.transport.EnterRecovery();
+    NS_TEST_EXPECT_MSG_EQ_TOL(sender.prague.GetWindow(), 50, 1e-9, "half");
+    sender.transport.AckSegments(10);
+    NS_TEST_EXPECT_MSG_EQ_TOL(sender.prague.GetWindow(), 50, 1e-9, "no growth");
+    NS_TEST_EXPECT_MSG_EQ(sender.prague.GetUndoCwnd(sender.transport.state, 100), 100, "undo");
+    NS_TEST_EXPECT_MSG_EQ_TOL(sender.prague.GetWindow(), 100, 1e-9, "as before");
+}
 
-  private:
-    void DoRun() override
-    {
-        Sender sender(100);
-        sender.transport.EnterRecovery();
-        NS_TEST_EXPECT_MSG_EQ_TOL(sender.prague.GetWindow(), 50, 1e-9, "half");
-        sender.transport.AckSegments(10);
-        NS_TEST_EXPECT_MSG_EQ_TOL(sender.prague.GetWindow(), 50, 1e-9, "no growth");
-        NS_TEST_EXPECT_MSG_EQ(sender.prague.GetUndoCwnd(sender.transport.state, 100), 100, "undo");
-        NS_TEST_EXPECT_MSG_EQ_TOL(sender.prague.GetWindow(), 100, 1e-9, "as before");
-    }
-};
-
-class SlowStartTest : public SimulationTestCase
+TEST_CASE(SimulationTestCase,
+          SlowStartTest,
+          "Slow start -> twice the window each round trip, until the first mark")
 {
-  public:
-    SlowStartTest()
-        : SimulationTestCase("Slow start -> twice the window each round trip, until the first mark")
-    {
-    }
-
-  private:
-    void DoRun() override
-    {
-        Prague prague(PragueParameters{});
-        FakeTransport transport(prague, SHORT_RTT);
-        transport.AckWindow();
-        transport.AckWindow();
-        NS_TEST_EXPECT_MSG_EQ(transport.state.cwnd, 40, "doubled twice");
-        transport.AckSegments(1, true);
-        NS_TEST_EXPECT_MSG_EQ(transport.state.InSlowStart(), false, "ended");
-        NS_TEST_EXPECT_MSG_EQ_TOL(prague.GetWindow(), 20, 0.1, "half");
-        NS_TEST_EXPECT_MSG_EQ(transport.state.cwnd, 39, "a segment for each ACK");
-    }
-};
-
-class CongestionPragueTestSuite : public ns3::TestSuite
-{
-  public:
-    CongestionPragueTestSuite()
-        : ns3::TestSuite("tunnelcc-congestion-prague", Type::UNIT)
-    {
-        AddTestCase(new IncreaseTest, Duration::QUICK);
-        AddTestCase(new MarksTest, Duration::QUICK);
-        AddTestCase(new LossTest, Duration::QUICK);
-        AddTestCase(new SlowStartTest, Duration::QUICK);
-    }
-};
-
-CongestionPragueTestSuite g_congestionPragueTestSuite;
+    Prague prague(PragueParameters{});
+    FakeTransport transport(prague, SHORT_RTT);
+    transport.AckWindow();
+    transport.AckWindow();
+    NS_TEST_EXPECT_MSG_EQ(transport.state.cwnd, 40, "doubled twice");
+    transport.AckSegments(1, true);
+    NS_TEST_EXPECT_MSG_EQ(transport.state.InSlowStart(), false, "ended");
+    NS_TEST_EXPECT_MSG_EQ_TOL(prague.GetWindow(), 20, 0.1, "half");
+    NS_TEST_EXPECT_MSG_EQ(transport.state.cwnd, 39, "a segment for each ACK");
+}
 
 } // namespace

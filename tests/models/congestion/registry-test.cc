@@ -11,8 +11,6 @@
 #include "congestion/congestion-registry.h"
 #include "support/simulation-test-case.h"
 
-#include "ns3/test.h"
-
 #include <cmath>
 #include <set>
 #include <stdexcept>
@@ -22,6 +20,8 @@ namespace
 {
 
 using namespace tunnelcc;
+
+TEST_SUITE("tunnelcc-congestion-registry");
 
 /// The message of the std::invalid_argument that making an algorithm throws; empty: none.
 std::string
@@ -47,10 +47,7 @@ Contains(const std::string& text, const std::string& part)
 class RegistryTest : public SimulationTestCase
 {
   public:
-    RegistryTest()
-        : SimulationTestCase("Every algorithm can be listed, described, set and made")
-    {
-    }
+    using SimulationTestCase::SimulationTestCase;
 
   private:
     void DoRun() override
@@ -166,16 +163,6 @@ class RegistryTest : public SimulationTestCase
     }
 };
 
-class CongestionRegistryTestSuite : public ns3::TestSuite
-{
-  public:
-    CongestionRegistryTestSuite()
-        : ns3::TestSuite("tunnelcc-congestion-registry", Type::UNIT)
-    {
-        AddTestCase(new RegistryTest, Duration::QUICK);
-    }
-};
-
-CongestionRegistryTestSuite g_congestionRegistryTestSuite;
+ADD_CASE(RegistryTest, "Every algorithm can be listed, described, set and made");
 
 } // namespace

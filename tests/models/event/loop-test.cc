@@ -26,6 +26,8 @@ using namespace tunnelcc;
 using ns3::NanoSeconds;
 using ns3::Simulator;
 
+TEST_SUITE("tunnelcc-event-loop");
+
 /// A source that writes its name down when it fires, and may do something more.
 class NotingSource final : public EventSource
 {
@@ -60,10 +62,7 @@ class NotingSource final : public EventSource
 class QueueOrderTest : public SimulationTestCase
 {
   public:
-    QueueOrderTest()
-        : SimulationTestCase("Events run in order of time, then of their sources' construction")
-    {
-    }
+    using SimulationTestCase::SimulationTestCase;
 
   private:
     class Source final : public EventSource
@@ -118,14 +117,13 @@ class QueueOrderTest : public SimulationTestCase
     }
 };
 
+ADD_CASE(QueueOrderTest, "Events run in order of time, then of their sources' construction");
+
 /// Events that insert others, near and far, against a sorted set.
 class InsertionTest : public SimulationTestCase
 {
   public:
-    InsertionTest()
-        : SimulationTestCase("Events inserted while others run come in order, too")
-    {
-    }
+    using SimulationTestCase::SimulationTestCase;
 
   private:
     class Source final : public EventSource
@@ -185,153 +183,111 @@ class InsertionTest : public SimulationTestCase
     size_t m_fired{0};
 };
 
-class TieTest : public SimulationTestCase
-{
-  public:
-    TieTest()
-        : SimulationTestCase("At one time: sources by rank, then ns-3 events as scheduled")
-    {
-    }
+ADD_CASE(InsertionTest, "Events inserted while others run come in order, too");
 
-  private:
-    void DoRun() override
-    {
-        std::string notes;
-        NotingSource a("a", notes);
-        NotingSource b("b", notes);
-        auto note = [&notes](const char* name) { notes += name; };
-        At(10, [&] {
-            note("1");
-            Simulator::ScheduleNow([&] { note("3"); });
-            a.WakeAt(10);
-        });
-        At(10, [&] { note("2"); });
-        b.WakeAt(10);
+TEST_CASE(SimulationTestCase,
+          TieTest,
+          "At one time: sources by rank, then ns-3 events as scheduled")
+{
+    std::string notes;
+    NotingSource a("a", notes);
+    NotingSource b("b", notes);
+    auto note = [&notes](const char* name) { notes += name; };
+    At(10, [&] {
+        note("1");
+        Simulator::ScheduleNow([&] { note("3"); });
         a.WakeAt(10);
-        Simulator::Run();
-        NS_TEST_EXPECT_MSG_EQ(notes, "ab1a23", "order");
-    }
-};
+    });
+    At(10, [&] { note("2"); });
+    b.WakeAt(10);
+    a.WakeAt(10);
+    Simulator::Run();
+    NS_TEST_EXPECT_MSG_EQ(notes, "ab1a23", "order");
+}
 
-class CancelTest : public SimulationTestCase
+TEST_CASE(SimulationTestCase,
+          CancelTest,
+          "An ns-3 event expires when it runs, is cancelled or removed")
 {
-  public:
-    CancelTest()
-        : SimulationTestCase("An ns-3 event expires when it runs, is cancelled or removed")
-    {
-    }
-
-  private:
-    void DoRun() override
-    {
-        std::string notes;
-        ns3::EventId first;
-        ns3::EventId second;
-        ns3::EventId cancelled;
-        first = At(10, [&] {
-            notes += "1";
-            NS_TEST_EXPECT_MSG_EQ(first.IsExpired(), true, "it is running");
-            NS_TEST_EXPECT_MSG_EQ(second.IsPending(), true, "it comes next");
-            Simulator::Cancel(cancelled);
-        });
-        second = At(10, [&] { notes += "2"; });
-        cancelled = At(10, [&] { notes += "cancelled"; });
-        const ns3::EventId removed = At(20, [&] { notes += "removed"; });
-        const ns3::EventId last = At(30, [&] { notes += "3"; });
-        Simulator::Remove(removed);
-        NS_TEST_EXPECT_MSG_EQ(removed.IsExpired(), true, "removed");
-        NS_TEST_EXPECT_MSG_EQ(first.IsPending(), true, "not run yet");
-        RunUntil(15);
-        NS_TEST_EXPECT_MSG_EQ(notes, "12", "what ran");
-        NS_TEST_EXPECT_MSG_EQ(first.IsExpired(), true, "ran");
-        NS_TEST_EXPECT_MSG_EQ(second.IsExpired(), true, "ran");
-        NS_TEST_EXPECT_MSG_EQ(cancelled.IsExpired(), true, "cancelled");
-        NS_TEST_EXPECT_MSG_EQ(Simulator::GetDelayLeft(last).GetNanoSeconds(), 15, "time left");
-        NS_TEST_EXPECT_MSG_EQ(Simulator::GetDelayLeft(first).GetNanoSeconds(), 0, "expired");
-        Simulator::Cancel(first);
-        Simulator::Cancel(ns3::EventId());
-        Simulator::Run();
-        NS_TEST_EXPECT_MSG_EQ(notes, "123", "what ran");
-        NS_TEST_EXPECT_MSG_EQ(ns3::EventId().IsExpired(), true, "no event");
-    }
-};
-
-class DestroyTest : public SimulationTestCase
-{
-  public:
-    DestroyTest()
-        : SimulationTestCase("Destroy events run at the end, in order, unless cancelled")
-    {
-    }
-
-  private:
-    void DoRun() override
-    {
-        std::string notes;
-        Simulator::ScheduleDestroy(+[](std::string* text) { *text += "1"; }, &notes);
-        const auto cancelled =
-            Simulator::ScheduleDestroy(+[](std::string* text) { *text += "c"; }, &notes);
-        Simulator::ScheduleDestroy(+[](std::string* text) { *text += "2"; }, &notes);
-        NS_TEST_EXPECT_MSG_EQ(cancelled.IsPending(), true, "before");
+    std::string notes;
+    ns3::EventId first;
+    ns3::EventId second;
+    ns3::EventId cancelled;
+    first = At(10, [&] {
+        notes += "1";
+        NS_TEST_EXPECT_MSG_EQ(first.IsExpired(), true, "it is running");
+        NS_TEST_EXPECT_MSG_EQ(second.IsPending(), true, "it comes next");
         Simulator::Cancel(cancelled);
-        NS_TEST_EXPECT_MSG_EQ(cancelled.IsExpired(), true, "after");
-        At(10, [&] { notes += "never"; });
-        Simulator::Destroy();
-        NS_TEST_EXPECT_MSG_EQ(notes, "12", "order");
-        NS_TEST_EXPECT_MSG_EQ(Simulator::Now().IsZero(), true, "the next simulation begins at 0");
-    }
-};
+    });
+    second = At(10, [&] { notes += "2"; });
+    cancelled = At(10, [&] { notes += "cancelled"; });
+    const ns3::EventId removed = At(20, [&] { notes += "removed"; });
+    const ns3::EventId last = At(30, [&] { notes += "3"; });
+    Simulator::Remove(removed);
+    NS_TEST_EXPECT_MSG_EQ(removed.IsExpired(), true, "removed");
+    NS_TEST_EXPECT_MSG_EQ(first.IsPending(), true, "not run yet");
+    RunUntil(15);
+    NS_TEST_EXPECT_MSG_EQ(notes, "12", "what ran");
+    NS_TEST_EXPECT_MSG_EQ(first.IsExpired(), true, "ran");
+    NS_TEST_EXPECT_MSG_EQ(second.IsExpired(), true, "ran");
+    NS_TEST_EXPECT_MSG_EQ(cancelled.IsExpired(), true, "cancelled");
+    NS_TEST_EXPECT_MSG_EQ(Simulator::GetDelayLeft(last).GetNanoSeconds(), 15, "time left");
+    NS_TEST_EXPECT_MSG_EQ(Simulator::GetDelayLeft(first).GetNanoSeconds(), 0, "expired");
+    Simulator::Cancel(first);
+    Simulator::Cancel(ns3::EventId());
+    Simulator::Run();
+    NS_TEST_EXPECT_MSG_EQ(notes, "123", "what ran");
+    NS_TEST_EXPECT_MSG_EQ(ns3::EventId().IsExpired(), true, "no event");
+}
 
-class StopTest : public SimulationTestCase
+TEST_CASE(SimulationTestCase,
+          DestroyTest,
+          "Destroy events run at the end, in order, unless cancelled")
 {
-  public:
-    StopTest()
-        : SimulationTestCase("A stopped simulation goes on where it was")
-    {
-    }
+    std::string notes;
+    Simulator::ScheduleDestroy(+[](std::string* text) { *text += "1"; }, &notes);
+    const auto cancelled =
+        Simulator::ScheduleDestroy(+[](std::string* text) { *text += "c"; }, &notes);
+    Simulator::ScheduleDestroy(+[](std::string* text) { *text += "2"; }, &notes);
+    NS_TEST_EXPECT_MSG_EQ(cancelled.IsPending(), true, "before");
+    Simulator::Cancel(cancelled);
+    NS_TEST_EXPECT_MSG_EQ(cancelled.IsExpired(), true, "after");
+    At(10, [&] { notes += "never"; });
+    Simulator::Destroy();
+    NS_TEST_EXPECT_MSG_EQ(notes, "12", "order");
+    NS_TEST_EXPECT_MSG_EQ(Simulator::Now().IsZero(), true, "the next simulation begins at 0");
+}
 
-  private:
-    void DoRun() override
-    {
-        std::string notes;
-        NotingSource a("a", notes);
-        a.WakeAt(10);
-        At(10, [&] {
-            notes += "1";
-            Simulator::Stop();
-        });
-        At(10, [&] { notes += "2"; });
-        At(20, [&] { notes += "3"; });
-        Simulator::Run();
-        NS_TEST_EXPECT_MSG_EQ(notes, "a1", "stopped within a time");
-        Simulator::Run();
-        NS_TEST_EXPECT_MSG_EQ(notes, "a123", "to the end");
-        NS_TEST_EXPECT_MSG_EQ(Simulator::Now().GetNanoSeconds(), 20, "the last event's time");
-    }
-};
-
-class ContextTest : public SimulationTestCase
+TEST_CASE(SimulationTestCase, StopTest, "A stopped simulation goes on where it was")
 {
-  public:
-    ContextTest()
-        : SimulationTestCase("Events keep the context that they were scheduled in")
-    {
-    }
+    std::string notes;
+    NotingSource a("a", notes);
+    a.WakeAt(10);
+    At(10, [&] {
+        notes += "1";
+        Simulator::Stop();
+    });
+    At(10, [&] { notes += "2"; });
+    At(20, [&] { notes += "3"; });
+    Simulator::Run();
+    NS_TEST_EXPECT_MSG_EQ(notes, "a1", "stopped within a time");
+    Simulator::Run();
+    NS_TEST_EXPECT_MSG_EQ(notes, "a123", "to the end");
+    NS_TEST_EXPECT_MSG_EQ(Simulator::Now().GetNanoSeconds(), 20, "the last event's time");
+}
 
-  private:
-    void DoRun() override
-    {
-        std::vector<uint32_t> contexts;
-        auto record = [&contexts] { contexts.push_back(Simulator::GetContext()); };
-        Simulator::ScheduleWithContext(7, NanoSeconds(10), [&] {
-            record();
-            Simulator::Schedule(NanoSeconds(10), record);
-        });
-        Simulator::ScheduleWithContext(8, NanoSeconds(15), record);
-        Simulator::Run();
-        NS_TEST_EXPECT_MSG_EQ((contexts == std::vector<uint32_t>{7, 8, 7}), true, "contexts");
-    }
-};
+TEST_CASE(SimulationTestCase, ContextTest, "Events keep the context that they were scheduled in")
+{
+    std::vector<uint32_t> contexts;
+    auto record = [&contexts] { contexts.push_back(Simulator::GetContext()); };
+    Simulator::ScheduleWithContext(7, NanoSeconds(10), [&] {
+        record();
+        Simulator::Schedule(NanoSeconds(10), record);
+    });
+    Simulator::ScheduleWithContext(8, NanoSeconds(15), record);
+    Simulator::Run();
+    NS_TEST_EXPECT_MSG_EQ((contexts == std::vector<uint32_t>{7, 8, 7}), true, "contexts");
+}
 
 /// Ticks at fixed intervals; runs ahead of the queue where it may, as delay lines do.
 class Ticker final : public EventSource
@@ -384,10 +340,7 @@ class Ticker final : public EventSource
 class RunAheadTest : public SimulationTestCase
 {
   public:
-    RunAheadTest()
-        : SimulationTestCase("A source that runs ahead of the queue changes nothing")
-    {
-    }
+    using SimulationTestCase::SimulationTestCase;
 
   private:
     std::vector<Ticker::Tick> Collect(bool runsAhead)
@@ -424,23 +377,6 @@ class RunAheadTest : public SimulationTestCase
     uint64_t m_events{0};
 };
 
-class EventLoopTestSuite : public ns3::TestSuite
-{
-  public:
-    EventLoopTestSuite()
-        : ns3::TestSuite("tunnelcc-event-loop", Type::UNIT)
-    {
-        AddTestCase(new QueueOrderTest, Duration::QUICK);
-        AddTestCase(new InsertionTest, Duration::QUICK);
-        AddTestCase(new TieTest, Duration::QUICK);
-        AddTestCase(new CancelTest, Duration::QUICK);
-        AddTestCase(new DestroyTest, Duration::QUICK);
-        AddTestCase(new StopTest, Duration::QUICK);
-        AddTestCase(new ContextTest, Duration::QUICK);
-        AddTestCase(new RunAheadTest, Duration::QUICK);
-    }
-};
-
-EventLoopTestSuite g_eventLoopTestSuite;
+ADD_CASE(RunAheadTest, "A source that runs ahead of the queue changes nothing");
 
 } // namespace

@@ -23,13 +23,12 @@ namespace
 
 using namespace tunnelcc;
 
+TEST_SUITE("tunnelcc-event-queue");
+
 class EventQueueTest : public ns3::TestCase
 {
   public:
-    EventQueueTest()
-        : ns3::TestCase("Pending events equal a sorted set, near and far, few and in floods")
-    {
-    }
+    using ns3::TestCase::TestCase;
 
   private:
     using Plain = std::set<std::pair<int64_t, uint64_t>>; //!< time and rank
@@ -105,6 +104,8 @@ class EventQueueTest : public ns3::TestCase
     int64_t m_now{0};
 };
 
+ADD_CASE(EventQueueTest, "Pending events equal a sorted set, near and far, few and in floods");
+
 /// A source with a number.
 class NumberedSource final : public EventSource
 {
@@ -114,103 +115,69 @@ class NumberedSource final : public EventSource
     }
 };
 
-class RemovalTest : public SimulationTestCase
+TEST_CASE(SimulationTestCase,
+          RemovalTest,
+          "The events of one source leave the queue, and no other does")
 {
-  public:
-    RemovalTest()
-        : SimulationTestCase("The events of one source leave the queue, and no other does")
+    constexpr uint64_t AHEAD[] = {300, 200'000, 20'000'000, 1'000'000'000'000};
+    std::mt19937 random(7);
+    for (int count : {5, 50, 500})
     {
-    }
-
-  private:
-    void DoRun() override
-    {
-        constexpr uint64_t AHEAD[] = {300, 200'000, 20'000'000, 1'000'000'000'000};
-        std::mt19937 random(7);
-        for (int count : {5, 50, 500})
+        NumberedSource sources[4];
+        EventQueue queue;
+        std::set<std::tuple<int64_t, uint64_t, EventSource*>> expected;
+        int64_t now = 0;
+        for (int i = 0; i < count; ++i)
         {
-            NumberedSource sources[4];
-            EventQueue queue;
-            std::set<std::tuple<int64_t, uint64_t, EventSource*>> expected;
-            int64_t now = 0;
-            for (int i = 0; i < count; ++i)
+            EventSource* source = &sources[random() % 4];
+            const auto time = now + static_cast<int64_t>(random() % AHEAD[random() % 4]);
+            queue.Insert(time, static_cast<uint64_t>(i), source);
+            expected.emplace(time, i, source);
+            if (i % 10 == 9)
             {
-                EventSource* source = &sources[random() % 4];
-                const auto time = now + static_cast<int64_t>(random() % AHEAD[random() % 4]);
-                queue.Insert(time, static_cast<uint64_t>(i), source);
-                expected.emplace(time, i, source);
-                if (i % 10 == 9)
-                {
-                    NS_TEST_ASSERT_MSG_EQ(queue.FirstTime(),
-                                          std::get<0>(*expected.begin()),
-                                          "first");
-                    now = queue.Pop().time;
-                    expected.erase(expected.begin());
-                }
+                NS_TEST_ASSERT_MSG_EQ(queue.FirstTime(), std::get<0>(*expected.begin()), "first");
+                now = queue.Pop().time;
+                expected.erase(expected.begin());
             }
-            queue.Remove(&sources[2]);
-            std::erase_if(expected, [&](const auto& it) { return std::get<2>(it) == &sources[2]; });
-            for (const auto& [time, rank, source] : expected)
-            {
-                NS_TEST_ASSERT_MSG_EQ(queue.IsEmpty(), false, "as many");
-                NS_TEST_ASSERT_MSG_EQ(queue.FirstTime(), time, "time");
-                const EventQueue::Event event = queue.Pop();
-                NS_TEST_ASSERT_MSG_EQ(event.rank, rank, "rank");
-                NS_TEST_ASSERT_MSG_EQ(event.source, source, "source");
-            }
-            NS_TEST_EXPECT_MSG_EQ(queue.IsEmpty(), true, "no more");
         }
-    }
-};
-
-class FifoTest : public SimulationTestCase
-{
-  public:
-    FifoTest()
-        : SimulationTestCase("A Fifo keeps order however it wraps and grows")
-    {
-    }
-
-  private:
-    void DoRun() override
-    {
-        std::mt19937 random(3);
-        Fifo<int> fifo;
-        std::deque<int> expected;
-        for (int i = 0; i < 100'000; ++i)
+        queue.Remove(&sources[2]);
+        std::erase_if(expected, [&](const auto& it) { return std::get<2>(it) == &sources[2]; });
+        for (const auto& [time, rank, source] : expected)
         {
-            // Drifts up to some hundred elements and down again, many times over.
-            const bool isGrowing = (i / 1'000) % 2 == 0;
-            if (random() % 10 < (isGrowing ? 7 : 4) || expected.empty())
-            {
-                fifo.Push(i);
-                expected.push_back(i);
-            }
-            else
-            {
-                NS_TEST_ASSERT_MSG_EQ(fifo.Front(), expected.front(), "first in, first out");
-                fifo.Pop();
-                expected.pop_front();
-            }
-            NS_TEST_ASSERT_MSG_EQ(fifo.Size(), expected.size(), "size");
+            NS_TEST_ASSERT_MSG_EQ(queue.IsEmpty(), false, "as many");
+            NS_TEST_ASSERT_MSG_EQ(queue.FirstTime(), time, "time");
+            const EventQueue::Event event = queue.Pop();
+            NS_TEST_ASSERT_MSG_EQ(event.rank, rank, "rank");
+            NS_TEST_ASSERT_MSG_EQ(event.source, source, "source");
         }
-        fifo.Clear();
-        NS_TEST_EXPECT_MSG_EQ(fifo.IsEmpty(), true, "cleared");
+        NS_TEST_EXPECT_MSG_EQ(queue.IsEmpty(), true, "no more");
     }
-};
+}
 
-class EventQueueTestSuite : public ns3::TestSuite
+TEST_CASE(SimulationTestCase, FifoTest, "A Fifo keeps order however it wraps and grows")
 {
-  public:
-    EventQueueTestSuite()
-        : ns3::TestSuite("tunnelcc-event-queue", Type::UNIT)
+    std::mt19937 random(3);
+    Fifo<int> fifo;
+    std::deque<int> expected;
+    for (int i = 0; i < 100'000; ++i)
     {
-        AddTestCase(new EventQueueTest, Duration::QUICK);
-        AddTestCase(new RemovalTest, Duration::QUICK);
-        AddTestCase(new FifoTest, Duration::QUICK);
+        // Drifts up to some hundred elements and down again, many times over.
+        const bool isGrowing = (i / 1'000) % 2 == 0;
+        if (random() % 10 < (isGrowing ? 7 : 4) || expected.empty())
+        {
+            fifo.Push(i);
+            expected.push_back(i);
+        }
+        else
+        {
+            NS_TEST_ASSERT_MSG_EQ(fifo.Front(), expected.front(), "first in, first out");
+            fifo.Pop();
+            expected.pop_front();
+        }
+        NS_TEST_ASSERT_MSG_EQ(fifo.Size(), expected.size(), "size");
     }
-};
-
-EventQueueTestSuite g_eventQueueTestSuite;
+    fifo.Clear();
+    NS_TEST_EXPECT_MSG_EQ(fifo.IsEmpty(), true, "cleared");
+}
 
 } // namespace

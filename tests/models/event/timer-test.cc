@@ -20,6 +20,8 @@ namespace
 using namespace tunnelcc;
 using ns3::Simulator;
 
+TEST_SUITE("tunnelcc-event-timer");
+
 /// Something with a timer.
 class Clock
 {
@@ -43,130 +45,88 @@ class Clock
     Timer<Clock, &Clock::OnExpire> timer;
 };
 
-class TimerTest : public SimulationTestCase
+TEST_CASE(SimulationTestCase, TimerTest, "A timer expires once, at the deadline set last")
 {
-  public:
-    TimerTest()
-        : SimulationTestCase("A timer expires once, at the deadline set last")
-    {
-    }
+    Clock clock;
+    clock.timer.Set(100);
+    At(50, [&] { clock.timer.Set(300); });
+    At(200, [&] {
+        NS_TEST_EXPECT_MSG_EQ(clock.expiries.empty(), true, "moved later in time");
+        clock.timer.Set(250);
+    });
+    RunUntil(1'000);
+    NS_TEST_EXPECT_MSG_EQ((clock.expiries == std::vector<int64_t>{250}), true, "once");
+    NS_TEST_EXPECT_MSG_EQ(clock.timer.IsPending(), false, "nothing more to come");
 
-  private:
-    void DoRun() override
-    {
-        Clock clock;
-        clock.timer.Set(100);
-        At(50, [&] { clock.timer.Set(300); });
-        At(200, [&] {
-            NS_TEST_EXPECT_MSG_EQ(clock.expiries.empty(), true, "moved later in time");
-            clock.timer.Set(250);
-        });
-        RunUntil(1'000);
-        NS_TEST_EXPECT_MSG_EQ((clock.expiries == std::vector<int64_t>{250}), true, "once");
-        NS_TEST_EXPECT_MSG_EQ(clock.timer.IsPending(), false, "nothing more to come");
+    At(1'100, [&] { clock.timer.Set(1'200); });
+    At(1'150, [&] { clock.timer.Cancel(); });
+    RunUntil(2'000);
+    NS_TEST_EXPECT_MSG_EQ(clock.expiries.size(), 1, "cancelled");
 
-        At(1'100, [&] { clock.timer.Set(1'200); });
-        At(1'150, [&] { clock.timer.Cancel(); });
-        RunUntil(2'000);
-        NS_TEST_EXPECT_MSG_EQ(clock.expiries.size(), 1, "cancelled");
+    At(2'100, [&] { clock.timer.Set(5); });
+    RunUntil(2'100);
+    NS_TEST_EXPECT_MSG_EQ(clock.expiries.back(), 2'100, "a deadline that has passed: at once");
 
-        At(2'100, [&] { clock.timer.Set(5); });
-        RunUntil(2'100);
-        NS_TEST_EXPECT_MSG_EQ(clock.expiries.back(), 2'100, "a deadline that has passed: at once");
-
-        clock.then = [&clock](int64_t now) {
-            if (now < 2'500)
-            {
-                clock.timer.Set(now + 100);
-            }
-        };
-        clock.timer.Set(2'200);
-        RunUntil(10'000);
-        NS_TEST_EXPECT_MSG_EQ(clock.expiries.size(), 6, "set again from within");
-        NS_TEST_EXPECT_MSG_EQ(clock.expiries.back(), 2'500, "every 100 ns");
-    }
-};
-
-class TimerCostTest : public SimulationTestCase
-{
-  public:
-    TimerCostTest()
-        : SimulationTestCase("Moving a timer later costs no events")
-    {
-    }
-
-  private:
-    void DoRun() override
-    {
-        Clock clock;
-        for (int64_t deadline = 1'000; deadline < 101'000; ++deadline)
+    clock.then = [&clock](int64_t now) {
+        if (now < 2'500)
         {
-            clock.timer.Set(deadline);
+            clock.timer.Set(now + 100);
         }
-        Simulator::Run();
-        NS_TEST_EXPECT_MSG_EQ((clock.expiries == std::vector<int64_t>{100'999}), true, "once");
-        NS_TEST_EXPECT_MSG_EQ(Simulator::GetEventCount(), 2, "one wake-up in vain");
-    }
-};
+    };
+    clock.timer.Set(2'200);
+    RunUntil(10'000);
+    NS_TEST_EXPECT_MSG_EQ(clock.expiries.size(), 6, "set again from within");
+    NS_TEST_EXPECT_MSG_EQ(clock.expiries.back(), 2'500, "every 100 ns");
+}
 
-class TimerReferenceTest : public SimulationTestCase
+TEST_CASE(SimulationTestCase, TimerCostTest, "Moving a timer later costs no events")
 {
-  public:
-    TimerReferenceTest()
-        : SimulationTestCase("A timer moved at random expires as a plain one would")
+    Clock clock;
+    for (int64_t deadline = 1'000; deadline < 101'000; ++deadline)
     {
+        clock.timer.Set(deadline);
     }
+    Simulator::Run();
+    NS_TEST_EXPECT_MSG_EQ((clock.expiries == std::vector<int64_t>{100'999}), true, "once");
+    NS_TEST_EXPECT_MSG_EQ(Simulator::GetEventCount(), 2, "one wake-up in vain");
+}
 
-  private:
-    void DoRun() override
+TEST_CASE(SimulationTestCase,
+          TimerReferenceTest,
+          "A timer moved at random expires as a plain one would")
+{
+    constexpr int64_t NONE = -1;
+    std::mt19937 random(2);
+    Clock clock;
+    std::vector<int64_t> expected;
+    int64_t deadline = NONE;
+    int64_t now = 0;
+    for (int i = 0; i < 20'000; ++i)
     {
-        constexpr int64_t NONE = -1;
-        std::mt19937 random(2);
-        Clock clock;
-        std::vector<int64_t> expected;
-        int64_t deadline = NONE;
-        int64_t now = 0;
-        for (int i = 0; i < 20'000; ++i)
-        {
-            const int64_t next = now + random() % 40;
-            if (deadline != NONE && deadline <= next)
-            {
-                expected.push_back(deadline);
-                deadline = NONE;
-            }
-            now = next;
-            if (random() % 4 == 0)
-            {
-                deadline = NONE;
-                At(now, [&clock] { clock.timer.Cancel(); });
-                continue;
-            }
-            const int64_t asked = now + static_cast<int64_t>(random() % 100) - 10;
-            deadline = std::max(asked, now);
-            At(now, [&clock, asked] { clock.timer.Set(asked); });
-        }
-        if (deadline != NONE)
+        const int64_t next = now + random() % 40;
+        if (deadline != NONE && deadline <= next)
         {
             expected.push_back(deadline);
+            deadline = NONE;
         }
-        Simulator::Run();
-        NS_TEST_EXPECT_MSG_EQ(clock.expiries.size(), expected.size(), "how often");
-        NS_TEST_EXPECT_MSG_EQ((clock.expiries == expected), true, "when");
+        now = next;
+        if (random() % 4 == 0)
+        {
+            deadline = NONE;
+            At(now, [&clock] { clock.timer.Cancel(); });
+            continue;
+        }
+        const int64_t asked = now + static_cast<int64_t>(random() % 100) - 10;
+        deadline = std::max(asked, now);
+        At(now, [&clock, asked] { clock.timer.Set(asked); });
     }
-};
-
-class EventTimerTestSuite : public ns3::TestSuite
-{
-  public:
-    EventTimerTestSuite()
-        : ns3::TestSuite("tunnelcc-event-timer", Type::UNIT)
+    if (deadline != NONE)
     {
-        AddTestCase(new TimerTest, Duration::QUICK);
-        AddTestCase(new TimerCostTest, Duration::QUICK);
-        AddTestCase(new TimerReferenceTest, Duration::QUICK);
+        expected.push_back(deadline);
     }
-};
-
-EventTimerTestSuite g_eventTimerTestSuite;
+    Simulator::Run();
+    NS_TEST_EXPECT_MSG_EQ(clock.expiries.size(), expected.size(), "how often");
+    NS_TEST_EXPECT_MSG_EQ((clock.expiries == expected), true, "when");
+}
 
 } // namespace

@@ -16,40 +16,31 @@ namespace
 
 using namespace tunnelcc;
 
-class PerEndTest : public ns3::TestCase
-{
-  public:
-    PerEndTest()
-        : ns3::TestCase("What there is per end is made in the order asked for, and found by end")
-    {
-    }
+TEST_SUITE("tunnelcc-experiment-ends");
 
-  private:
-    void DoRun() override
+TEST_CASE(ns3::TestCase,
+          PerEndTest,
+          "What there is per end is made in the order asked for, and found by end")
+{
+    for (const End first : ENDS)
     {
-        for (const End first : ENDS)
+        std::vector<End> order;
+        const auto made = MakePerEnd(first, [&](End end) {
+            order.push_back(end);
+            return end;
+        });
+        NS_TEST_EXPECT_MSG_EQ((order == std::vector{first, Other(first)}), true, "order");
+        for (const End end : ENDS)
         {
-            std::vector<End> order;
-            const auto made = MakePerEnd(first, [&](End end) {
-                order.push_back(end);
-                return end;
-            });
-            NS_TEST_EXPECT_MSG_EQ((order == std::vector{first, Other(first)}), true, "order");
-            for (const End end : ENDS)
-            {
-                NS_TEST_EXPECT_MSG_EQ((made[end] == end), true, "each in its place");
-            }
+            NS_TEST_EXPECT_MSG_EQ((made[end] == end), true, "each in its place");
         }
     }
-};
+}
 
 class LegNameTest : public ns3::TestCase
 {
   public:
-    LegNameTest()
-        : ns3::TestCase("A leg is called after its role, and a carrier after its hop, too")
-    {
-    }
+    using ns3::TestCase::TestCase;
 
   private:
     static std::string NameOf(LegRole role, std::optional<uint32_t> hop)
@@ -67,17 +58,6 @@ class LegNameTest : public ns3::TestCase
     }
 };
 
-class ExperimentEndsTestSuite : public ns3::TestSuite
-{
-  public:
-    ExperimentEndsTestSuite()
-        : ns3::TestSuite("tunnelcc-experiment-ends", Type::UNIT)
-    {
-        AddTestCase(new PerEndTest, Duration::QUICK);
-        AddTestCase(new LegNameTest, Duration::QUICK);
-    }
-};
-
-ExperimentEndsTestSuite g_experimentEndsTestSuite;
+ADD_CASE(LegNameTest, "A leg is called after its role, and a carrier after its hop, too");
 
 } // namespace

@@ -16,8 +16,6 @@
 #include "support/simulation-test-case.h"
 #include "support/specs.h"
 
-#include "ns3/test.h"
-
 #include <random>
 #include <sstream>
 #include <string>
@@ -27,6 +25,8 @@ namespace
 {
 
 using namespace tunnelcc;
+
+TEST_SUITE("tunnelcc-experiment");
 
 /// Draws specifications.
 class SpecSource
@@ -296,105 +296,79 @@ class PropertyTestCase : public ns3::TestCase
     }
 };
 
-class FiniteFlowsTest : public PropertyTestCase
+TEST_CASE(PropertyTestCase,
+          FiniteFlowsTest,
+          "Finite flows complete, with every byte, whatever the path")
 {
-  public:
-    FiniteFlowsTest()
-        : PropertyTestCase("Finite flows complete, with every byte, whatever the path")
+    SpecSource source(10);
+    for (int run = 0; run < 120; ++run)
     {
-    }
-
-  private:
-    void DoRun() override
-    {
-        SpecSource source(10);
-        for (int run = 0; run < 120; ++run)
+        const ExperimentSpec spec = source.Draw(true);
+        const ExperimentResult result = RunExperiment(spec);
+        CheckAll(result, spec);
+        for (size_t i = 0; i < spec.flows.size(); ++i)
         {
-            const ExperimentSpec spec = source.Draw(true);
-            const ExperimentResult result = RunExperiment(spec);
-            CheckAll(result, spec);
-            for (size_t i = 0; i < spec.flows.size(); ++i)
-            {
-                const FlowSpec& flow = spec.flows[i];
-                const uint64_t preamble = flow.sender == End::SERVER ? 0 : flow.preamble;
-                NS_TEST_EXPECT_MSG_EQ(result.flows[i].totalBytes,
-                                      flow.bytes + preamble,
-                                      "run " << run << ", flow " << i << ": " << FormatSpec(spec));
-                NS_TEST_EXPECT_MSG_GT(result.flows[i].completedAt.value(),
-                                      result.flows[i].firstByteAt.value() - 1e-12,
-                                      "run " << run << ", flow " << i << ": " << FormatSpec(spec));
-            }
+            const FlowSpec& flow = spec.flows[i];
+            const uint64_t preamble = flow.sender == End::SERVER ? 0 : flow.preamble;
+            NS_TEST_EXPECT_MSG_EQ(result.flows[i].totalBytes,
+                                  flow.bytes + preamble,
+                                  "run " << run << ", flow " << i << ": " << FormatSpec(spec));
+            NS_TEST_EXPECT_MSG_GT(result.flows[i].completedAt.value(),
+                                  result.flows[i].firstByteAt.value() - 1e-12,
+                                  "run " << run << ", flow " << i << ": " << FormatSpec(spec));
         }
     }
-};
+}
 
-class EndlessFlowsTest : public PropertyTestCase
+TEST_CASE(PropertyTestCase,
+          EndlessFlowsTest,
+          "Endless flows keep within the path's rate and limits")
 {
-  public:
-    EndlessFlowsTest()
-        : PropertyTestCase("Endless flows keep within the path's rate and limits")
+    SpecSource source(11);
+    for (int run = 0; run < 60; ++run)
     {
-    }
-
-  private:
-    void DoRun() override
-    {
-        SpecSource source(11);
-        for (int run = 0; run < 60; ++run)
+        const ExperimentSpec spec = source.Draw(false);
+        const ExperimentResult result = RunExperiment(spec);
+        CheckAll(result, spec);
+        uint64_t delivered = 0;
+        for (const FlowResult& flow : result.flows)
         {
-            const ExperimentSpec spec = source.Draw(false);
-            const ExperimentResult result = RunExperiment(spec);
-            CheckAll(result, spec);
-            uint64_t delivered = 0;
-            for (const FlowResult& flow : result.flows)
-            {
-                NS_TEST_EXPECT_MSG_LT_OR_EQ(flow.deliveredBytes, flow.totalBytes, run);
-                delivered += flow.totalBytes;
-            }
-            NS_TEST_EXPECT_MSG_GT(delivered, 0, "run " << run << ": " << FormatSpec(spec));
-            if (Forward(spec).rate > 0)
-            {
-                NS_TEST_EXPECT_MSG_LT(static_cast<double>(delivered) * 8,
-                                      Forward(spec).rate * Seconds(spec.duration) +
-                                          static_cast<double>(spec.flows.size() * 37 * 8),
-                                      "run " << run << ": " << FormatSpec(spec));
-            }
+            NS_TEST_EXPECT_MSG_LT_OR_EQ(flow.deliveredBytes, flow.totalBytes, run);
+            delivered += flow.totalBytes;
+        }
+        NS_TEST_EXPECT_MSG_GT(delivered, 0, "run " << run << ": " << FormatSpec(spec));
+        if (Forward(spec).rate > 0)
+        {
+            NS_TEST_EXPECT_MSG_LT(static_cast<double>(delivered) * 8,
+                                  Forward(spec).rate * Seconds(spec.duration) +
+                                      static_cast<double>(spec.flows.size() * 37 * 8),
+                                  "run " << run << ": " << FormatSpec(spec));
         }
     }
-};
+}
 
-class DeterminismTest : public ns3::TestCase
+TEST_CASE(ns3::TestCase, DeterminismTest, "The same seed gives the same results, in any order")
 {
-  public:
-    DeterminismTest()
-        : ns3::TestCase("The same seed gives the same results, in any order")
+    SpecSource source(12);
+    std::vector<ExperimentSpec> specs;
+    std::vector<std::string> results;
+    for (int i = 0; i < 12; ++i)
     {
+        specs.push_back(source.Draw(false));
+        results.push_back(PrintResult(RunExperiment(specs.back())));
     }
-
-  private:
-    void DoRun() override
+    for (size_t i = specs.size(); i-- > 0;)
     {
-        SpecSource source(12);
-        std::vector<ExperimentSpec> specs;
-        std::vector<std::string> results;
-        for (int i = 0; i < 12; ++i)
-        {
-            specs.push_back(source.Draw(false));
-            results.push_back(PrintResult(RunExperiment(specs.back())));
-        }
-        for (size_t i = specs.size(); i-- > 0;)
-        {
-            NS_TEST_EXPECT_MSG_EQ((PrintResult(RunExperiment(specs[i])) == results[i]),
-                                  true,
-                                  FormatSpec(specs[i]));
-        }
-        ExperimentSpec spec = MakePlainSpec();
-        Forward(spec).loss = 0.01;
-        const std::string result = PrintResult(RunExperiment(spec));
-        spec.seed = 2;
-        NS_TEST_EXPECT_MSG_EQ((PrintResult(RunExperiment(spec)) == result), false, "another seed");
+        NS_TEST_EXPECT_MSG_EQ((PrintResult(RunExperiment(specs[i])) == results[i]),
+                              true,
+                              FormatSpec(specs[i]));
     }
-};
+    ExperimentSpec spec = MakePlainSpec();
+    Forward(spec).loss = 0.01;
+    const std::string result = PrintResult(RunExperiment(spec));
+    spec.seed = 2;
+    NS_TEST_EXPECT_MSG_EQ((PrintResult(RunExperiment(spec)) == result), false, "another seed");
+}
 
 class IndependenceTest : public ns3::TestCase
 {
@@ -431,36 +405,26 @@ class IndependenceTest : public ns3::TestCase
     bool m_hasRelay;
 };
 
-class FlowStreamsTest : public ns3::TestCase
+TEST_CASE(ns3::TestCase, FlowStreamsTest, "BBR's flows do not probe in step")
 {
-  public:
-    FlowStreamsTest()
-        : ns3::TestCase("BBR's flows do not probe in step")
+    // Both links unlimited: flows meet nowhere, and differ in their random phase alone.
+    for (const std::string name : {"bbr", "ns3::TcpBbr"})
     {
-    }
-
-  private:
-    void DoRun() override
-    {
-        // Both links unlimited: flows meet nowhere, and differ in their random phase alone.
-        for (const std::string name : {"bbr", "ns3::TcpBbr"})
+        ExperimentSpec spec = MakePlainSpec();
+        Forward(spec).rate = Reverse(spec).rate = 0;
+        spec.tcp[0].receiveWindow = 1'000'000;
+        spec.flows[0].cc.name = name;
+        spec.flows.assign(4, spec.flows[0]);
+        spec.duration = 5 * SECOND;
+        const ExperimentResult result = RunNs3Experiment(spec);
+        int different = 0;
+        for (const LegResult& leg : result.legs)
         {
-            ExperimentSpec spec = MakePlainSpec();
-            Forward(spec).rate = Reverse(spec).rate = 0;
-            spec.tcp[0].receiveWindow = 1'000'000;
-            spec.flows[0].cc.name = name;
-            spec.flows.assign(4, spec.flows[0]);
-            spec.duration = 5 * SECOND;
-            const ExperimentResult result = RunNs3Experiment(spec);
-            int different = 0;
-            for (const LegResult& leg : result.legs)
-            {
-                different += leg.pacingRate != result.legs[0].pacingRate;
-            }
-            NS_TEST_EXPECT_MSG_GT(different, 1, name);
+            different += leg.pacingRate != result.legs[0].pacingRate;
         }
+        NS_TEST_EXPECT_MSG_GT(different, 1, name);
     }
-};
+}
 
 class LargestWindowTest : public SimulationTestCase
 {
@@ -509,30 +473,17 @@ class LargestWindowTest : public SimulationTestCase
     double m_tolerance;
 };
 
-class ExperimentTestSuite : public ns3::TestSuite
+ADD_CASES
 {
-  public:
-    ExperimentTestSuite()
-        : ns3::TestSuite("tunnelcc-experiment", Type::UNIT)
-    {
-        AddTestCase(new FiniteFlowsTest, Duration::QUICK);
-        AddTestCase(new EndlessFlowsTest, Duration::QUICK);
-        AddTestCase(new DeterminismTest, Duration::QUICK);
-        AddTestCase(new IndependenceTest(false), Duration::QUICK);
-        AddTestCase(new IndependenceTest(true), Duration::QUICK);
-        AddTestCase(new FlowStreamsTest, Duration::QUICK);
-        // max_rcv_wnd of the runs behind validation/data/linux/window_limits.csv, 200 Mbit/s x
-        // 170 ms, of 6 and of 64 MiB of tcp_rmem. Only in the last was a window not the largest
-        // there may be: it depends on the fastest round trip of one run's slow start.
-        AddTestCase(new LargestWindowTest("cubic", 3'932'160, 7, 3'930'752, 2'000),
-                    Duration::QUICK);
-        AddTestCase(new LargestWindowTest("bbr", 3'932'160, 7, 3'930'752, 2'000), Duration::QUICK);
-        AddTestCase(new LargestWindowTest("bbr", 41'943'040, 11, 41'943'040, 1), Duration::QUICK);
-        AddTestCase(new LargestWindowTest("cubic", 41'943'040, 11, 39'659'520, 4e6),
-                    Duration::QUICK);
-    }
-};
-
-ExperimentTestSuite g_experimentTestSuite;
+    AddCase(new IndependenceTest(false));
+    AddCase(new IndependenceTest(true));
+    // max_rcv_wnd of the runs behind validation/data/linux/window_limits.csv, 200 Mbit/s x
+    // 170 ms, of 6 and of 64 MiB of tcp_rmem. Only in the last was a window not the largest
+    // there may be: it depends on the fastest round trip of one run's slow start.
+    AddCase(new LargestWindowTest("cubic", 3'932'160, 7, 3'930'752, 2'000));
+    AddCase(new LargestWindowTest("bbr", 3'932'160, 7, 3'930'752, 2'000));
+    AddCase(new LargestWindowTest("bbr", 41'943'040, 11, 41'943'040, 1));
+    AddCase(new LargestWindowTest("cubic", 41'943'040, 11, 39'659'520, 4e6));
+}
 
 } // namespace

@@ -38,6 +38,8 @@ namespace
 
 using namespace tunnelcc;
 
+TEST_SUITE("tunnelcc-network");
+
 /// Hosts in a row, and a link of so many bit/s and a delay of so many ns between each two.
 ExperimentSpec
 MakeRow(const std::vector<std::pair<double, int64_t>>& links)
@@ -82,92 +84,76 @@ class Log final : public PacketSink
     std::vector<PacketExtras> allExtras;
 };
 
-class RouteDelayTest : public SimulationTestCase
+TEST_CASE(SimulationTestCase,
+          RouteDelayTest,
+          "Two packets cross three links in the time that follows by hand")
 {
-  public:
-    RouteDelayTest()
-        : SimulationTestCase("Two packets cross three links in the time that follows by hand")
+    ExperimentSpec spec = MakeRow({{10e6, 3 * MS}, {4e6, 7 * MS}, {20e6, 1 * MS}});
+    AddRowRoute(spec, 0, 2);
+    Network network(spec);
+    for (const End sender : ENDS)
     {
-    }
-
-  private:
-    void DoRun() override
-    {
-        ExperimentSpec spec = MakeRow({{10e6, 3 * MS}, {4e6, 7 * MS}, {20e6, 1 * MS}});
-        AddRowRoute(spec, 0, 2);
-        Network network(spec);
-        for (const End sender : ENDS)
-        {
-            constexpr int64_t EXTRA = 12'345;
-            Log log;
-            Channel channel = network.ChannelFrom(0, sender, EXTRA);
-            Packet packet{};
-            packet.kind = PacketKind::DATAGRAM;
-            packet.sink = &log;
-            const int64_t start = ns3::Simulator::Now().GetNanoSeconds();
-            channel.Send(start, packet, 1500);
-            channel.Send(start, packet, 1500);
-            RunUntil(start + SECOND);
-            // Each spends 1.2, 3 and 0.6 ms in service. Forwards the second one waits for 1.2 ms at
-            // the first link and for 1.8 ms at the second; backwards for 0.6, 2.4 and 0 ms.
-            NS_TEST_ASSERT_MSG_EQ(log.times.size(), 2, "both arrive");
-            NS_TEST_EXPECT_MSG_EQ(log.times[0] - start, 15'800 * US + EXTRA, "the first");
-            NS_TEST_EXPECT_MSG_EQ(log.times[1] - start, 18'800 * US + EXTRA, "the second");
-            NS_TEST_EXPECT_MSG_EQ(log.packets[0].isInTransit, false, "it is there");
-        }
-    }
-};
-
-class RouteExtrasTest : public SimulationTestCase
-{
-  public:
-    RouteExtrasTest()
-        : SimulationTestCase("What a packet carries crosses routers and queue disciplines unharmed")
-    {
-    }
-
-  private:
-    void DoRun() override
-    {
-        ExperimentSpec spec = MakeRow({{10e6, MS}, {10e6, MS}, {10e6, MS}});
-        spec.links[1].forward.queue =
-            FqCodelSpec{.target = 5 * MS, .interval = 100 * MS, .quantum = 1'514, .queues = 64};
-        spec.links[1].forward.jitter = MS;
-        spec.links[1].forward.jitterReorders = true;
-        spec.links[2].forward.queue = DropTailSpec{.ecnThreshold = 1};
-        AddRowRoute(spec, 0, 2);
-        Network network(spec);
+        constexpr int64_t EXTRA = 12'345;
         Log log;
-        Channel channel = network.ChannelFrom(0, End::CLIENT, 0);
-        for (uint32_t number = 0; number < 20; ++number)
-        {
-            Packet packet{};
-            packet.kind = PacketKind::DATA;
-            packet.segment = number;
-            packet.sink = &log;
-            packet.isEct = true;
-            packet.sackBlocks = number % 2;
-            PacketExtras extras{};
-            extras.blocks.begin[0] = 100 + number;
-            channel.Send(0, packet, 1500 - number, &extras);
-        }
-        RunUntil(SECOND);
-        NS_TEST_ASSERT_MSG_EQ(log.packets.size(), 20, "all arrive");
-        NS_TEST_ASSERT_MSG_EQ(log.allExtras.size(), 10, "those with extras have them");
-        size_t next = 0;
-        bool hasMarks = false;
-        for (const Packet& packet : log.packets)
-        {
-            hasMarks = hasMarks || packet.isCe;
-            if (packet.sackBlocks)
-            {
-                const uint32_t begin = log.allExtras[next++].blocks.begin[0];
-                NS_TEST_EXPECT_MSG_EQ(begin, 100 + packet.segment, "its own");
-            }
-        }
-        NS_TEST_EXPECT_MSG_EQ(hasMarks, true, "the last link marks what jitter bunched");
+        Channel channel = network.ChannelFrom(0, sender, EXTRA);
+        Packet packet{};
+        packet.kind = PacketKind::DATAGRAM;
+        packet.sink = &log;
+        const int64_t start = ns3::Simulator::Now().GetNanoSeconds();
+        channel.Send(start, packet, 1500);
+        channel.Send(start, packet, 1500);
+        RunUntil(start + SECOND);
+        // Each spends 1.2, 3 and 0.6 ms in service. Forwards the second one waits for 1.2 ms at
+        // the first link and for 1.8 ms at the second; backwards for 0.6, 2.4 and 0 ms.
+        NS_TEST_ASSERT_MSG_EQ(log.times.size(), 2, "both arrive");
+        NS_TEST_EXPECT_MSG_EQ(log.times[0] - start, 15'800 * US + EXTRA, "the first");
+        NS_TEST_EXPECT_MSG_EQ(log.times[1] - start, 18'800 * US + EXTRA, "the second");
+        NS_TEST_EXPECT_MSG_EQ(log.packets[0].isInTransit, false, "it is there");
     }
-};
+}
+
+TEST_CASE(SimulationTestCase,
+          RouteExtrasTest,
+          "What a packet carries crosses routers and queue disciplines unharmed")
+{
+    ExperimentSpec spec = MakeRow({{10e6, MS}, {10e6, MS}, {10e6, MS}});
+    spec.links[1].forward.queue =
+        FqCodelSpec{.target = 5 * MS, .interval = 100 * MS, .quantum = 1'514, .queues = 64};
+    spec.links[1].forward.jitter = MS;
+    spec.links[1].forward.jitterReorders = true;
+    spec.links[2].forward.queue = DropTailSpec{.ecnThreshold = 1};
+    AddRowRoute(spec, 0, 2);
+    Network network(spec);
+    Log log;
+    Channel channel = network.ChannelFrom(0, End::CLIENT, 0);
+    for (uint32_t number = 0; number < 20; ++number)
+    {
+        Packet packet{};
+        packet.kind = PacketKind::DATA;
+        packet.segment = number;
+        packet.sink = &log;
+        packet.isEct = true;
+        packet.sackBlocks = number % 2;
+        PacketExtras extras{};
+        extras.blocks.begin[0] = 100 + number;
+        channel.Send(0, packet, 1500 - number, &extras);
+    }
+    RunUntil(SECOND);
+    NS_TEST_ASSERT_MSG_EQ(log.packets.size(), 20, "all arrive");
+    NS_TEST_ASSERT_MSG_EQ(log.allExtras.size(), 10, "those with extras have them");
+    size_t next = 0;
+    bool hasMarks = false;
+    for (const Packet& packet : log.packets)
+    {
+        hasMarks = hasMarks || packet.isCe;
+        if (packet.sackBlocks)
+        {
+            const uint32_t begin = log.allExtras[next++].blocks.begin[0];
+            NS_TEST_EXPECT_MSG_EQ(begin, 100 + packet.segment, "its own");
+        }
+    }
+    NS_TEST_EXPECT_MSG_EQ(hasMarks, true, "the last link marks what jitter bunched");
+}
 
 /// A datagram of a schedule: who sends it, when (ns), and how large it is.
 struct Departure
@@ -212,12 +198,7 @@ class NumberedSink final : public PacketSink
 class ParkingLotTest : public SimulationTestCase
 {
   public:
-    ParkingLotTest()
-        : SimulationTestCase(
-              "A parking lot drops the datagrams that ns-3's drops, and delivers the "
-              "others when it does")
-    {
-    }
+    using SimulationTestCase::SimulationTestCase;
 
   private:
     void DoRun() override
@@ -342,6 +323,10 @@ class ParkingLotTest : public SimulationTestCase
         return arrivals;
     }
 };
+
+ADD_CASE(ParkingLotTest,
+         "A parking lot drops the datagrams that ns-3's drops, and delivers the "
+         "others when it does");
 
 /// Draws networks: hosts in a row with shortcuts, flows of every kind in both directions, and UDP.
 class NetworkSource
@@ -492,11 +477,7 @@ class NetworkSource
 class NetworkConservationTest : public ns3::TestCase
 {
   public:
-    NetworkConservationTest()
-        : ns3::TestCase("Whatever the network and its tunnels, every byte arrives once, and every "
-                        "datagram arrives or was lost at a link")
-    {
-    }
+    using ns3::TestCase::TestCase;
 
   private:
     void DoRun() override
@@ -552,19 +533,8 @@ class NetworkConservationTest : public ns3::TestCase
     }
 };
 
-class NetworkTestSuite : public ns3::TestSuite
-{
-  public:
-    NetworkTestSuite()
-        : ns3::TestSuite("tunnelcc-network", Type::UNIT)
-    {
-        AddTestCase(new RouteDelayTest, Duration::QUICK);
-        AddTestCase(new RouteExtrasTest, Duration::QUICK);
-        AddTestCase(new ParkingLotTest, Duration::QUICK);
-        AddTestCase(new NetworkConservationTest, Duration::QUICK);
-    }
-};
-
-NetworkTestSuite g_networkTestSuite;
+ADD_CASE(NetworkConservationTest,
+         "Whatever the network and its tunnels, every byte arrives once, and every "
+         "datagram arrives or was lost at a link");
 
 } // namespace

@@ -22,6 +22,8 @@ namespace
 
 using namespace tunnelcc;
 
+TEST_SUITE("tunnelcc-fec");
+
 // Of the shards that a coder noted.
 constexpr bool DATA = false;
 constexpr bool PARITY = true;
@@ -160,247 +162,186 @@ class ResidualLossTest : public SimulationTestCase
     const Loss m_loss;
 };
 
-class PublishedResidualTest : public SimulationTestCase
+TEST_CASE(SimulationTestCase,
+          PublishedResidualTest,
+          "Exact residual losses agree with their formulas")
 {
-  public:
-    PublishedResidualTest()
-        : SimulationTestCase("Exact residual losses agree with their formulas")
+    const FecSpec fourOne = MakeCode(4, 1);
+    for (double p : {0.01, 0.05, 0.1, 0.3})
     {
+        // A packet is lost with another one of the four or the parity.
+        double formula = p * (1 - std::pow(1 - p, 4));
+        NS_TEST_EXPECT_MSG_EQ_TOL(ExpectedResidual(fourOne, {p, 0}), formula, 1e-12, p);
     }
+    const FecSpec blob = MakeBlobCode(2, 1);
+    double p = 0.2;
+    double formula = 3 * p * p * (1 - p) + p * p * p; // two or three of three
+    NS_TEST_EXPECT_MSG_EQ_TOL(ExpectedResidual(blob, {p, 0}), formula, 1e-12, "blob");
+}
 
-  private:
-    void DoRun() override
-    {
-        const FecSpec fourOne = MakeCode(4, 1);
-        for (double p : {0.01, 0.05, 0.1, 0.3})
+TEST_CASE(SimulationTestCase,
+          GroupTest,
+          "A group is closed when it is full or old, and its parity is as long "
+          "as its longest packet")
+{
+    FecSpec spec = MakeCode(4, 1);
+    spec.parity = {1, 1, 2, 2};
+    spec.timeout = 8 * MS;
+    FecCoder coder(spec);
+    At(0, [&] {
+        for (uint32_t bytes : {100, 700, 300, 200})
         {
-            // A packet is lost with another one of the four or the parity.
-            double formula = p * (1 - std::pow(1 - p, 4));
-            NS_TEST_EXPECT_MSG_EQ_TOL(ExpectedResidual(fourOne, {p, 0}), formula, 1e-12, p);
+            coder.Send(0, bytes);
         }
-        const FecSpec blob = MakeBlobCode(2, 1);
-        double p = 0.2;
-        double formula = 3 * p * p * (1 - p) + p * p * p; // two or three of three
-        NS_TEST_EXPECT_MSG_EQ_TOL(ExpectedResidual(blob, {p, 0}), formula, 1e-12, "blob");
-    }
-};
+        coder.Send(0, 50);
+    });
+    At(7 * MS, [&] { coder.Send(7 * MS, 60); });
+    At(8 * MS - 1, [&] { NS_TEST_EXPECT_MSG_EQ(coder.shards.size(), 8, "still open"); });
+    RunUntil(SECOND);
+    const std::vector<FecCoder::Shard> expected{{DATA, 100},
+                                                {DATA, 700},
+                                                {DATA, 300},
+                                                {DATA, 200},
+                                                {PARITY, 700},
+                                                {PARITY, 700},
+                                                {DATA, 50},
+                                                {DATA, 60},
+                                                {PARITY, 60}};
+    NS_TEST_EXPECT_MSG_EQ((coder.shards == expected), true, "two groups");
+}
 
-class GroupTest : public SimulationTestCase
+TEST_CASE(SimulationTestCase,
+          GapTest,
+          "A group whose last packet comes late has no parity, but its numbers")
 {
-  public:
-    GroupTest()
-        : SimulationTestCase("A group is closed when it is full or old, and its parity is as long "
-                             "as its longest packet")
+    FecSpec spec = MakeCode(10, 3);
+    spec.gap = 500 * MS;
+    spec.inner.clear(); // packets are what they are
+    for (int64_t wait : {500 * MS - 1, 500 * MS})
     {
-    }
-
-  private:
-    void DoRun() override
-    {
-        FecSpec spec = MakeCode(4, 1);
-        spec.parity = {1, 1, 2, 2};
-        spec.timeout = 8 * MS;
         FecCoder coder(spec);
-        At(0, [&] {
-            for (uint32_t bytes : {100, 700, 300, 200})
-            {
-                coder.Send(0, bytes);
-            }
-            coder.Send(0, 50);
-        });
-        At(7 * MS, [&] { coder.Send(7 * MS, 60); });
-        At(8 * MS - 1, [&] { NS_TEST_EXPECT_MSG_EQ(coder.shards.size(), 8, "still open"); });
-        RunUntil(SECOND);
-        const std::vector<FecCoder::Shard> expected{{DATA, 100},
-                                                    {DATA, 700},
-                                                    {DATA, 300},
-                                                    {DATA, 200},
-                                                    {PARITY, 700},
-                                                    {PARITY, 700},
-                                                    {DATA, 50},
-                                                    {DATA, 60},
-                                                    {PARITY, 60}};
-        NS_TEST_EXPECT_MSG_EQ((coder.shards == expected), true, "two groups");
-    }
-};
-
-class GapTest : public SimulationTestCase
-{
-  public:
-    GapTest()
-        : SimulationTestCase("A group whose last packet comes late has no parity, but its numbers")
-    {
-    }
-
-  private:
-    void DoRun() override
-    {
-        FecSpec spec = MakeCode(10, 3);
-        spec.gap = 500 * MS;
-        spec.inner.clear(); // packets are what they are
-        for (int64_t wait : {500 * MS - 1, 500 * MS})
-        {
-            FecCoder coder(spec);
-            coder.isHolding = true;
-            int64_t now = 10 * SECOND;
-            for (uint32_t i = 0; i < 11; ++i)
-            {
-                now += i == 9 ? wait : i == 5 ? SECOND : MS;
-                coder.Send(now);
-            }
-            bool isLate = wait == 500 * MS;
-            NS_TEST_ASSERT_MSG_EQ(coder.held.size(), isLate ? 11 : 14, "shards");
-            NS_TEST_EXPECT_MSG_EQ(coder.held[9].segment, 9, "the tenth of a group");
-            NS_TEST_EXPECT_MSG_EQ(coder.held.back().segment, 13, "the first of the next one");
-            NS_TEST_EXPECT_MSG_EQ(coder.shards[9].bytes, IP_BYTES, "its size");
-        }
-    }
-};
-
-class BlobTest : public SimulationTestCase
-{
-  public:
-    BlobTest()
-        : SimulationTestCase("A blob is cut into the shards that take the least bytes in all")
-    {
-    }
-
-  private:
-    void DoRun() override
-    {
-        FecSpec spec = MakeBlobCode(3, 1);
-        spec.blob->header = 4;
-        spec.blob->packetHeader = 2;
-        spec.blob->cost = 40;
-        FecCoder coder(spec);
-        // 4 + 3·(2 + 900) bytes fit into three shards of 1000 at most, a fourth packet does not.
-        for (uint32_t i = 0; i < 4; ++i)
-        {
-            coder.Send(0, 900);
-        }
-        const std::vector<FecCoder::Shard> expected{{DATA, 904},
-                                                    {DATA, 904},
-                                                    {DATA, 904},
-                                                    {PARITY, 904}};
-        NS_TEST_EXPECT_MSG_EQ((coder.shards == expected), true, "⌈2710 / 3⌉ bytes each");
-        const std::vector<uint32_t> delivered{0, 1, 2};
-        NS_TEST_EXPECT_MSG_EQ((coder.delivered == delivered), true, "in order");
-        // 100 bytes, 2 more counted: (102 + 40)·2, (51 + 40)·3 or (34 + 40)·4.
-        NS_TEST_EXPECT_MSG_EQ(FecEncoder::DataShards(spec, 100), 2, "273 is less than 284 and 296");
-        NS_TEST_EXPECT_MSG_EQ(FecEncoder::DataShards(spec, 2001), 3, "no shard above 1000 bytes");
-    }
-};
-
-class DeliveryTest : public SimulationTestCase
-{
-  public:
-    DeliveryTest()
-        : SimulationTestCase("A packet is delivered once, also when its shard comes after all")
-    {
-    }
-
-  private:
-    void DoRun() override
-    {
-        FecCoder coder(MakeCode(4, 1));
         coder.isHolding = true;
-        for (uint32_t i = 0; i < 4; ++i)
+        int64_t now = 10 * SECOND;
+        for (uint32_t i = 0; i < 11; ++i)
         {
-            coder.Send(i * MS);
+            now += i == 9 ? wait : i == 5 ? SECOND : MS;
+            coder.Send(now);
         }
-        for (size_t index : {0, 1, 3, 4})
-        {
-            coder.Release(SECOND, index);
-        }
-        const std::vector<uint32_t> recovered{0, 1, 3, 2};
-        NS_TEST_EXPECT_MSG_EQ((coder.delivered == recovered), true, "the third after the parity");
-        coder.Release(SECOND, 2);
-        NS_TEST_EXPECT_MSG_EQ((coder.delivered == recovered), true, "not twice");
-        NS_TEST_EXPECT_MSG_EQ(coder.decoder.RecoveryDelay().Count(), 1, "one recovered");
-        // It left at 2 ms, the parity at 3 ms.
-        NS_TEST_EXPECT_MSG_EQ_TOL(coder.decoder.RecoveryDelay().Mean(), 1.0 * MS, 1, "ns");
+        bool isLate = wait == 500 * MS;
+        NS_TEST_ASSERT_MSG_EQ(coder.held.size(), isLate ? 11 : 14, "shards");
+        NS_TEST_EXPECT_MSG_EQ(coder.held[9].segment, 9, "the tenth of a group");
+        NS_TEST_EXPECT_MSG_EQ(coder.held.back().segment, 13, "the first of the next one");
+        NS_TEST_EXPECT_MSG_EQ(coder.shards[9].bytes, IP_BYTES, "its size");
     }
-};
+}
 
-class MemoryTest : public SimulationTestCase
+TEST_CASE(SimulationTestCase,
+          BlobTest,
+          "A blob is cut into the shards that take the least bytes in all")
 {
-  public:
-    MemoryTest()
-        : SimulationTestCase("A group too old is not decoded, but its data shards still count")
+    FecSpec spec = MakeBlobCode(3, 1);
+    spec.blob->header = 4;
+    spec.blob->packetHeader = 2;
+    spec.blob->cost = 40;
+    FecCoder coder(spec);
+    // 4 + 3·(2 + 900) bytes fit into three shards of 1000 at most, a fourth packet does not.
+    for (uint32_t i = 0; i < 4; ++i)
     {
+        coder.Send(0, 900);
     }
+    const std::vector<FecCoder::Shard> expected{{DATA, 904},
+                                                {DATA, 904},
+                                                {DATA, 904},
+                                                {PARITY, 904}};
+    NS_TEST_EXPECT_MSG_EQ((coder.shards == expected), true, "⌈2710 / 3⌉ bytes each");
+    const std::vector<uint32_t> delivered{0, 1, 2};
+    NS_TEST_EXPECT_MSG_EQ((coder.delivered == delivered), true, "in order");
+    // 100 bytes, 2 more counted: (102 + 40)·2, (51 + 40)·3 or (34 + 40)·4.
+    NS_TEST_EXPECT_MSG_EQ(FecEncoder::DataShards(spec, 100), 2, "273 is less than 284 and 296");
+    NS_TEST_EXPECT_MSG_EQ(FecEncoder::DataShards(spec, 2001), 3, "no shard above 1000 bytes");
+}
 
-  private:
-    void DoRun() override
-    {
-        FecCoder coder(MakeCode(2, 1)); // memory of three groups
-        coder.isHolding = true;
-        for (uint32_t i = 0; i < 12; ++i)
-        {
-            coder.Send(0);
-        }
-        coder.Release(0, 0);     // of group 0, data
-        coder.Release(0, 3 * 4); // of group 4: group 0 is four behind
-        coder.Release(0, 2);     // parity of group 0
-        coder.Release(0, 3);     // of group 1, data
-        coder.Release(0, 3 + 2); // its parity: three behind
-        const std::vector<uint32_t> first{0, 8, 2, 3};
-        NS_TEST_EXPECT_MSG_EQ((coder.delivered == first), true, "group 1 only");
-        coder.Release(0, 1);
-        NS_TEST_EXPECT_MSG_EQ(coder.delivered.back(), 1, "late is better than never");
-    }
-};
-
-class FecTestSuite : public ns3::TestSuite
+TEST_CASE(SimulationTestCase,
+          DeliveryTest,
+          "A packet is delivered once, also when its shard comes after all")
 {
-  public:
-    FecTestSuite()
-        : TestSuite("tunnelcc-fec", Type::UNIT)
+    FecCoder coder(MakeCode(4, 1));
+    coder.isHolding = true;
+    for (uint32_t i = 0; i < 4; ++i)
     {
-        struct Code
-        {
-            const char* name;
-            FecSpec spec;
-        };
-
-        const std::vector<Code> codes{
-            {"XOR 4 + 1", MakeCode(4, 1)},
-            {"Reed-Solomon 10 + 3", MakeCode(10, 3)},
-            {"Reed-Solomon 20 + 10", MakeCode(20, 10)},
-            {"blob 10 + 3", MakeBlobCode(10, 3)},
-            {"blob 20 + 10", MakeBlobCode(20, 10)},
-        };
-        std::vector<Loss> losses;
-        for (double share : {0.01, 0.015, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5})
-        {
-            losses.push_back({share, 0});
-        }
-        for (const Loss& loss : std::vector<Loss>{{0.015, 2},
-                                                  {0.05, 2},
-                                                  {0.1, 2},
-                                                  {0.015, 4},
-                                                  {0.05, 4},
-                                                  {0.1, 4},
-                                                  {0.05, 8}})
-        {
-            losses.push_back(loss);
-        }
-        for (const Code& code : codes)
-        {
-            for (const Loss& loss : losses)
-            {
-                AddTestCase(new ResidualLossTest(code.name, code.spec, loss), Duration::QUICK);
-            }
-        }
-        AddTestCase(new PublishedResidualTest, Duration::QUICK);
-        AddTestCase(new GroupTest, Duration::QUICK);
-        AddTestCase(new GapTest, Duration::QUICK);
-        AddTestCase(new BlobTest, Duration::QUICK);
-        AddTestCase(new DeliveryTest, Duration::QUICK);
-        AddTestCase(new MemoryTest, Duration::QUICK);
+        coder.Send(i * MS);
     }
-};
+    for (size_t index : {0, 1, 3, 4})
+    {
+        coder.Release(SECOND, index);
+    }
+    const std::vector<uint32_t> recovered{0, 1, 3, 2};
+    NS_TEST_EXPECT_MSG_EQ((coder.delivered == recovered), true, "the third after the parity");
+    coder.Release(SECOND, 2);
+    NS_TEST_EXPECT_MSG_EQ((coder.delivered == recovered), true, "not twice");
+    NS_TEST_EXPECT_MSG_EQ(coder.decoder.RecoveryDelay().Count(), 1, "one recovered");
+    // It left at 2 ms, the parity at 3 ms.
+    NS_TEST_EXPECT_MSG_EQ_TOL(coder.decoder.RecoveryDelay().Mean(), 1.0 * MS, 1, "ns");
+}
 
-const FecTestSuite g_fecTestSuite;
+TEST_CASE(SimulationTestCase,
+          MemoryTest,
+          "A group too old is not decoded, but its data shards still count")
+{
+    FecCoder coder(MakeCode(2, 1)); // memory of three groups
+    coder.isHolding = true;
+    for (uint32_t i = 0; i < 12; ++i)
+    {
+        coder.Send(0);
+    }
+    coder.Release(0, 0);     // of group 0, data
+    coder.Release(0, 3 * 4); // of group 4: group 0 is four behind
+    coder.Release(0, 2);     // parity of group 0
+    coder.Release(0, 3);     // of group 1, data
+    coder.Release(0, 3 + 2); // its parity: three behind
+    const std::vector<uint32_t> first{0, 8, 2, 3};
+    NS_TEST_EXPECT_MSG_EQ((coder.delivered == first), true, "group 1 only");
+    coder.Release(0, 1);
+    NS_TEST_EXPECT_MSG_EQ(coder.delivered.back(), 1, "late is better than never");
+}
+
+ADD_CASES
+{
+    struct Code
+    {
+        const char* name;
+        FecSpec spec;
+    };
+
+    const std::vector<Code> codes{
+        {"XOR 4 + 1", MakeCode(4, 1)},
+        {"Reed-Solomon 10 + 3", MakeCode(10, 3)},
+        {"Reed-Solomon 20 + 10", MakeCode(20, 10)},
+        {"blob 10 + 3", MakeBlobCode(10, 3)},
+        {"blob 20 + 10", MakeBlobCode(20, 10)},
+    };
+    std::vector<Loss> losses;
+    for (double share : {0.01, 0.015, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5})
+    {
+        losses.push_back({share, 0});
+    }
+    for (const Loss& loss : std::vector<Loss>{{0.015, 2},
+                                              {0.05, 2},
+                                              {0.1, 2},
+                                              {0.015, 4},
+                                              {0.05, 4},
+                                              {0.1, 4},
+                                              {0.05, 8}})
+    {
+        losses.push_back(loss);
+    }
+    for (const Code& code : codes)
+    {
+        for (const Loss& loss : losses)
+        {
+            AddCase(new ResidualLossTest(code.name, code.spec, loss));
+        }
+    }
+}
 
 } // namespace

@@ -26,6 +26,8 @@ namespace
 
 using namespace tunnelcc;
 
+TEST_SUITE("tunnelcc-programs-fec");
+
 /// UDPspeeder's mode 0.
 const FecBlobSpec UDPSPEEDER_BLOB{.mtu = 1250,
                                   .packets = 200,
@@ -106,12 +108,7 @@ ReadBursts()
 class UdpSpeederTest : public SimulationTestCase
 {
   public:
-    UdpSpeederTest()
-        : SimulationTestCase(
-              "bursts of packets as captured -> the groups that it makes of them, to "
-              "the byte (UDPspeeder 17694ec)")
-    {
-    }
+    using SimulationTestCase::SimulationTestCase;
 
   private:
     void DoRun() override
@@ -176,6 +173,10 @@ class UdpSpeederTest : public SimulationTestCase
         return shapes;
     }
 };
+
+ADD_CASE(UdpSpeederTest,
+         "bursts of packets as captured -> the groups that it makes of them, to "
+         "the byte (UDPspeeder 17694ec)");
 
 /// What packets at a constant rate met, measured or simulated.
 struct Stream
@@ -274,13 +275,7 @@ class StreamThroughLink final : private PacketSink
 class UdpSpeederStreamTest : public SimulationTestCase
 {
   public:
-    UdpSpeederStreamTest()
-        : SimulationTestCase(
-              "packets at a constant rate, 0 to 30 % loss -> packets lost and out of "
-              "order within 4 sigma, bytes within 3 %, delay within 0.6 ms "
-              "(UDPspeeder 17694ec)")
-    {
-    }
+    using SimulationTestCase::SimulationTestCase;
 
   private:
     /// Settings of a run: mode, -f, packets a second, loss.
@@ -410,17 +405,9 @@ class UdpSpeederStreamTest : public SimulationTestCase
     }
 };
 
-class FecProgramsTestSuite : public ns3::TestSuite
-{
-  public:
-    FecProgramsTestSuite()
-        : TestSuite("tunnelcc-programs-fec", Type::SYSTEM)
-    {
-        AddTestCase(new UdpSpeederTest, Duration::QUICK);
-        AddTestCase(new UdpSpeederStreamTest, Duration::QUICK);
-    }
-};
-
-const FecProgramsTestSuite g_fecProgramsTestSuite;
+ADD_CASE(UdpSpeederStreamTest,
+         "packets at a constant rate, 0 to 30 % loss -> packets lost and out of "
+         "order within 4 sigma, bytes within 3 %, delay within 0.6 ms "
+         "(UDPspeeder 17694ec)");
 
 } // namespace

@@ -17,13 +17,12 @@ namespace
 
 using namespace tunnelcc;
 
+TEST_SUITE("tunnelcc-host");
+
 class CoresTest : public SimulationTestCase
 {
   public:
-    CoresTest()
-        : SimulationTestCase("Work goes to the core that is free first")
-    {
-    }
+    using SimulationTestCase::SimulationTestCase;
 
   private:
     void DoRun() override
@@ -44,13 +43,12 @@ class CoresTest : public SimulationTestCase
     const char m_c{};
 };
 
+ADD_CASE(CoresTest, "Work goes to the core that is free first");
+
 class SwitchTest : public SimulationTestCase
 {
   public:
-    SwitchTest()
-        : SimulationTestCase("A core pays for going over to another thread, and only then")
-    {
-    }
+    using SimulationTestCase::SimulationTestCase;
 
   private:
     static constexpr int64_t SWITCH = 5;
@@ -80,13 +78,12 @@ class SwitchTest : public SimulationTestCase
     const char m_b{};
 };
 
+ADD_CASE(SwitchTest, "A core pays for going over to another thread, and only then");
+
 class ManyThreadsTest : public SimulationTestCase
 {
   public:
-    ManyThreadsTest()
-        : SimulationTestCase("More busy threads than cores lose a switch per piece of work")
-    {
-    }
+    using SimulationTestCase::SimulationTestCase;
 
   private:
     /// Pieces of 10 ns done in 1000 ns by so many threads on two cores; a switch takes 10 ns.
@@ -115,91 +112,66 @@ class ManyThreadsTest : public SimulationTestCase
     }
 };
 
-class UrgentTest : public SimulationTestCase
+ADD_CASE(ManyThreadsTest, "More busy threads than cores lose a switch per piece of work");
+
+TEST_CASE(SimulationTestCase,
+          UrgentTest,
+          "Urgent work waits for urgent work only, and puts off the rest")
 {
-  public:
-    UrgentTest()
-        : SimulationTestCase("Urgent work waits for urgent work only, and puts off the rest")
+    Cores cores(1, 0);
+    Cpu cpu(cores, 1);
+    for (int i = 0; i < 100; ++i)
     {
+        cpu.Run(0, 10, this);
     }
+    NS_TEST_EXPECT_MSG_EQ(cpu.Run(5, 10, this, true), 15, "not behind the hundred");
+    NS_TEST_EXPECT_MSG_EQ(cpu.Run(5, 10, this, true), 25, "but behind the first");
+    NS_TEST_EXPECT_MSG_EQ(cpu.Run(5, 10, this), 1030, "behind all of it");
+    NS_TEST_EXPECT_MSG_EQ(cpu.Busy(1030), 1030, "no work is lost or done twice");
 
-  private:
-    void DoRun() override
-    {
-        Cores cores(1, 0);
-        Cpu cpu(cores, 1);
-        for (int i = 0; i < 100; ++i)
-        {
-            cpu.Run(0, 10, this);
-        }
-        NS_TEST_EXPECT_MSG_EQ(cpu.Run(5, 10, this, true), 15, "not behind the hundred");
-        NS_TEST_EXPECT_MSG_EQ(cpu.Run(5, 10, this, true), 25, "but behind the first");
-        NS_TEST_EXPECT_MSG_EQ(cpu.Run(5, 10, this), 1030, "behind all of it");
-        NS_TEST_EXPECT_MSG_EQ(cpu.Busy(1030), 1030, "no work is lost or done twice");
+    Cores two(2, 0);
+    Cpu pair(two, 1);
+    pair.Run(0, 100, this);
+    NS_TEST_EXPECT_MSG_EQ(pair.Run(0, 10, &cpu, true), 10, "to the idle core");
+    NS_TEST_EXPECT_MSG_EQ(pair.Run(10, 20, this), 30, "so that nothing was put off");
+}
 
-        Cores two(2, 0);
-        Cpu pair(two, 1);
-        pair.Run(0, 100, this);
-        NS_TEST_EXPECT_MSG_EQ(pair.Run(0, 10, &cpu, true), 10, "to the idle core");
-        NS_TEST_EXPECT_MSG_EQ(pair.Run(10, 20, this), 30, "so that nothing was put off");
-    }
-};
-
-class OneThingAtATimeTest : public SimulationTestCase
+TEST_CASE(SimulationTestCase,
+          OneThingAtATimeTest,
+          "A core spends no more CPU time than passes, whatever it puts off")
 {
-  public:
-    OneThingAtATimeTest()
-        : SimulationTestCase("A core spends no more CPU time than passes, whatever it puts off")
-    {
-    }
+    Cores cores(1, 0);
+    Cpu relay(cores, 1);
+    Cpu application(cores, 1);
+    NS_TEST_EXPECT_MSG_EQ(relay.Run(0, 100, &relay), 100, "long work");
+    NS_TEST_EXPECT_MSG_EQ(application.Run(10, 60, this, true), 70, "before it is done");
+    NS_TEST_EXPECT_MSG_EQ(relay.Busy(50), 10, "it is put off");
+    NS_TEST_EXPECT_MSG_EQ(application.Busy(50), 40, "meanwhile");
+    NS_TEST_EXPECT_MSG_EQ(relay.Busy(100) + application.Busy(100), 100, "not 160");
+    NS_TEST_EXPECT_MSG_EQ(relay.Busy(200), 100, "the rest later");
+    NS_TEST_EXPECT_MSG_EQ(application.Busy(200), 60, "all");
+}
 
-  private:
-    void DoRun() override
-    {
-        Cores cores(1, 0);
-        Cpu relay(cores, 1);
-        Cpu application(cores, 1);
-        NS_TEST_EXPECT_MSG_EQ(relay.Run(0, 100, &relay), 100, "long work");
-        NS_TEST_EXPECT_MSG_EQ(application.Run(10, 60, this, true), 70, "before it is done");
-        NS_TEST_EXPECT_MSG_EQ(relay.Busy(50), 10, "it is put off");
-        NS_TEST_EXPECT_MSG_EQ(application.Busy(50), 40, "meanwhile");
-        NS_TEST_EXPECT_MSG_EQ(relay.Busy(100) + application.Busy(100), 100, "not 160");
-        NS_TEST_EXPECT_MSG_EQ(relay.Busy(200), 100, "the rest later");
-        NS_TEST_EXPECT_MSG_EQ(application.Busy(200), 60, "all");
-    }
-};
-
-class OneMachineTest : public SimulationTestCase
+TEST_CASE(SimulationTestCase,
+          OneMachineTest,
+          "Hosts of one machine share its cores, and each knows its part")
 {
-  public:
-    OneMachineTest()
-        : SimulationTestCase("Hosts of one machine share its cores, and each knows its part")
-    {
-    }
-
-  private:
-    void DoRun() override
-    {
-        Cores cores(1, 0);
-        Cpu client(cores, 1);
-        Cpu server(cores, 1);
-        NS_TEST_EXPECT_MSG_EQ(client.Run(0, 10, &client), 10, "the client's work first");
-        NS_TEST_EXPECT_MSG_EQ(server.Run(0, 30, &server), 40, "the server waits for it");
-        NS_TEST_EXPECT_MSG_EQ(client.Run(5, 10, &client), 50, "and the client for the server");
-        NS_TEST_EXPECT_MSG_EQ(client.Busy(20), 10, "of the client's work one piece is done");
-        NS_TEST_EXPECT_MSG_EQ(server.Busy(20), 10, "and a third of the server's");
-        NS_TEST_EXPECT_MSG_EQ(client.Busy(45), 15, "half of the client's second piece");
-        NS_TEST_EXPECT_MSG_EQ(client.Busy(60) + server.Busy(60), 50, "all of it");
-    }
-};
+    Cores cores(1, 0);
+    Cpu client(cores, 1);
+    Cpu server(cores, 1);
+    NS_TEST_EXPECT_MSG_EQ(client.Run(0, 10, &client), 10, "the client's work first");
+    NS_TEST_EXPECT_MSG_EQ(server.Run(0, 30, &server), 40, "the server waits for it");
+    NS_TEST_EXPECT_MSG_EQ(client.Run(5, 10, &client), 50, "and the client for the server");
+    NS_TEST_EXPECT_MSG_EQ(client.Busy(20), 10, "of the client's work one piece is done");
+    NS_TEST_EXPECT_MSG_EQ(server.Busy(20), 10, "and a third of the server's");
+    NS_TEST_EXPECT_MSG_EQ(client.Busy(45), 15, "half of the client's second piece");
+    NS_TEST_EXPECT_MSG_EQ(client.Busy(60) + server.Busy(60), 50, "all of it");
+}
 
 class ThreadTest : public SimulationTestCase
 {
   public:
-    ThreadTest()
-        : SimulationTestCase("A thread works piece by piece and leaves the other core to others")
-    {
-    }
+    using SimulationTestCase::SimulationTestCase;
 
   private:
     class User final : public CpuUser
@@ -232,13 +204,12 @@ class ThreadTest : public SimulationTestCase
     }
 };
 
+ADD_CASE(ThreadTest, "A thread works piece by piece and leaves the other core to others");
+
 class TwoThreadsTest : public SimulationTestCase
 {
   public:
-    TwoThreadsTest()
-        : SimulationTestCase("Ends of work of two threads come in order of time, then of rank")
-    {
-    }
+    using SimulationTestCase::SimulationTestCase;
 
   private:
     /// Submits as much work again until it has done three pieces.
@@ -283,23 +254,6 @@ class TwoThreadsTest : public SimulationTestCase
     }
 };
 
-class HostTestSuite : public ns3::TestSuite
-{
-  public:
-    HostTestSuite()
-        : ns3::TestSuite("tunnelcc-host", Type::UNIT)
-    {
-        AddTestCase(new CoresTest, Duration::QUICK);
-        AddTestCase(new SwitchTest, Duration::QUICK);
-        AddTestCase(new ManyThreadsTest, Duration::QUICK);
-        AddTestCase(new UrgentTest, Duration::QUICK);
-        AddTestCase(new OneThingAtATimeTest, Duration::QUICK);
-        AddTestCase(new OneMachineTest, Duration::QUICK);
-        AddTestCase(new ThreadTest, Duration::QUICK);
-        AddTestCase(new TwoThreadsTest, Duration::QUICK);
-    }
-};
-
-HostTestSuite g_hostTestSuite;
+ADD_CASE(TwoThreadsTest, "Ends of work of two threads come in order of time, then of rank");
 
 } // namespace

@@ -14,7 +14,6 @@
 #include "support/simulation-test-case.h"
 
 #include "ns3/tcp-linux-reno.h"
-#include "ns3/test.h"
 
 #include <algorithm>
 #include <set>
@@ -26,13 +25,12 @@ namespace
 
 using namespace tunnelcc;
 
+TEST_SUITE("tunnelcc-interop-ns3");
+
 class AllTypeIdsTest : public SimulationTestCase
 {
   public:
-    AllTypeIdsTest()
-        : SimulationTestCase("Every congestion control of ns-3 is listed, made, grows and shrinks")
-    {
-    }
+    using SimulationTestCase::SimulationTestCase;
 
   private:
     void DoRun() override
@@ -80,13 +78,12 @@ class AllTypeIdsTest : public SimulationTestCase
     }
 };
 
+ADD_CASE(AllTypeIdsTest, "Every congestion control of ns-3 is listed, made, grows and shrinks");
+
 class DctcpTest : public SimulationTestCase
 {
   public:
-    DctcpTest()
-        : SimulationTestCase("ns3::TcpDctcp asks for marks and reduces by half of their share")
-    {
-    }
+    using SimulationTestCase::SimulationTestCase;
 
   private:
     /// Part of a window of 100 segments that is left after a reduction, with every so many-th
@@ -122,13 +119,12 @@ class DctcpTest : public SimulationTestCase
     }
 };
 
+ADD_CASE(DctcpTest, "ns3::TcpDctcp asks for marks and reduces by half of their share");
+
 class EnumerationTest : public SimulationTestCase
 {
   public:
-    EnumerationTest()
-        : SimulationTestCase("Attributes that are one of several are set by name")
-    {
-    }
+    using SimulationTestCase::SimulationTestCase;
 
   private:
     void DoRun() override
@@ -161,6 +157,8 @@ class EnumerationTest : public SimulationTestCase
 
     bool m_isFound{false};
 };
+
+ADD_CASE(EnumerationTest, "Attributes that are one of several are set by name");
 
 /// ns3::TcpLinuxReno called by hand, in bytes.
 class HandDrivenReno
@@ -208,73 +206,54 @@ class HandDrivenReno
     ns3::Ptr<ns3::TcpSocketState> m_tcb;
 };
 
-class IdenticalRenoTest : public SimulationTestCase
+TEST_CASE(SimulationTestCase,
+          IdenticalRenoTest,
+          "TcpLinuxReno behind the adapter is TcpLinuxReno, to the byte")
 {
-  public:
-    IdenticalRenoTest()
-        : SimulationTestCase("TcpLinuxReno behind the adapter is TcpLinuxReno, to the byte")
+    HandDrivenReno reno;
+    Ns3Adapter adapter("ns3::TcpLinuxReno", {}, 1);
+    FakeTransport transport(adapter, RTT);
+    uint32_t oddWindows = 0;
+    for (int ack = 1; ack <= 20000; ++ack)
     {
-    }
-
-  private:
-    void DoRun() override
-    {
-        HandDrivenReno reno;
-        Ns3Adapter adapter("ns3::TcpLinuxReno", {}, 1);
-        FakeTransport transport(adapter, RTT);
-        uint32_t oddWindows = 0;
-        for (int ack = 1; ack <= 20000; ++ack)
+        const uint32_t segments = 1 + ack % 3;
+        transport.TimePasses(MS);
+        transport.AckSegments(segments);
+        reno.Ack(segments);
+        if (ack % 977 == 0)
         {
-            const uint32_t segments = 1 + ack % 3;
-            transport.TimePasses(MS);
-            transport.AckSegments(segments);
-            reno.Ack(segments);
-            if (ack % 977 == 0)
-            {
-                transport.Lose();
-                reno.Lose();
-            }
-            oddWindows += reno.GetBytes() % 1448 != 0 ? 1 : 0;
-            NS_TEST_ASSERT_MSG_EQ(transport.state.cwnd, reno.GetSegments(), "at ACK " << ack);
+            transport.Lose();
+            reno.Lose();
         }
-        NS_TEST_EXPECT_MSG_GT(oddWindows, 1000, "windows of half segments were met");
+        oddWindows += reno.GetBytes() % 1448 != 0 ? 1 : 0;
+        NS_TEST_ASSERT_MSG_EQ(transport.state.cwnd, reno.GetSegments(), "at ACK " << ack);
     }
-};
+    NS_TEST_EXPECT_MSG_GT(oddWindows, 1000, "windows of half segments were met");
+}
 
-class CubicOpsTest : public SimulationTestCase
+TEST_CASE(SimulationTestCase,
+          CubicOpsTest,
+          "TcpCubic grows along its curve only while the window limits")
 {
-  public:
-    CubicOpsTest()
-        : SimulationTestCase("TcpCubic grows along its curve only while the window limits")
+    Ns3Adapter adapter("ns3::TcpCubic", {}, 1);
+    FakeTransport transport(adapter, RTT, 1000);
+    transport.Lose();
+    NS_TEST_EXPECT_MSG_EQ_TOL(transport.state.cwnd, 700, 1, "beta is 0.7");
+    transport.SetCwndLimited(false);
+    transport.AckWindow();
+    NS_TEST_EXPECT_MSG_EQ_TOL(transport.state.cwnd, 700, 1, "no growth unless it limits");
+    transport.SetCwndLimited(true);
+    for (int round = 0; round < 91; ++round)
     {
-    }
-
-  private:
-    void DoRun() override
-    {
-        Ns3Adapter adapter("ns3::TcpCubic", {}, 1);
-        FakeTransport transport(adapter, RTT, 1000);
-        transport.Lose();
-        NS_TEST_EXPECT_MSG_EQ_TOL(transport.state.cwnd, 700, 1, "beta is 0.7");
-        transport.SetCwndLimited(false);
         transport.AckWindow();
-        NS_TEST_EXPECT_MSG_EQ_TOL(transport.state.cwnd, 700, 1, "no growth unless it limits");
-        transport.SetCwndLimited(true);
-        for (int round = 0; round < 91; ++round)
-        {
-            transport.AckWindow();
-        }
-        NS_TEST_EXPECT_MSG_EQ_TOL(transport.state.cwnd, 1000, 10, "the plateau, after K = 9.1 s");
     }
-};
+    NS_TEST_EXPECT_MSG_EQ_TOL(transport.state.cwnd, 1000, 10, "the plateau, after K = 9.1 s");
+}
 
 class IdleCubicOpsTest : public SimulationTestCase
 {
   public:
-    IdleCubicOpsTest()
-        : SimulationTestCase("TcpCubic's curve goes on while nothing is sent; ours waits")
-    {
-    }
+    using SimulationTestCase::SimulationTestCase;
 
   private:
     /// Segments by which a window of 700 grows in the round trip after ten idle seconds.
@@ -300,69 +279,51 @@ class IdleCubicOpsTest : public SimulationTestCase
     }
 };
 
-class RestoredWindowTest : public SimulationTestCase
+ADD_CASE(IdleCubicOpsTest, "TcpCubic's curve goes on while nothing is sent; ours waits");
+
+TEST_CASE(SimulationTestCase,
+          RestoredWindowTest,
+          "The adapter tells TcpBbr that a time-out is over, which restores its window")
 {
-  public:
-    RestoredWindowTest()
-        : SimulationTestCase(
-              "The adapter tells TcpBbr that a time-out is over, which restores its window")
+    for (const char* name : {"bbr", "ns3::TcpBbr"})
     {
+        auto control = MakeCongestionControl(name, {}, 1);
+        FakePipe pipe(*control, 1000, RTT);
+        pipe.Run(5 * SECOND);
+        const uint32_t before = pipe.state.cwnd;
+        control->GetSsThresh(pipe.state, pipe.now);
+        pipe.state.cwnd = 1;
+        control->OnCaState(pipe.state, CaState::LOSS, pipe.now);
+        pipe.state.caState = CaState::LOSS;
+        NS_TEST_EXPECT_MSG_EQ(pipe.state.cwnd, 1, name);
+        control->OnCaState(pipe.state, CaState::OPEN, pipe.now);
+        pipe.state.caState = CaState::OPEN;
+        pipe.Run(RTT / 10);
+        NS_TEST_EXPECT_MSG_EQ_TOL(pipe.state.cwnd, before, 3, name);
+        ns3::Simulator::Destroy();
     }
+}
 
-  private:
-    void DoRun() override
-    {
-        for (const char* name : {"bbr", "ns3::TcpBbr"})
-        {
-            auto control = MakeCongestionControl(name, {}, 1);
-            FakePipe pipe(*control, 1000, RTT);
-            pipe.Run(5 * SECOND);
-            const uint32_t before = pipe.state.cwnd;
-            control->GetSsThresh(pipe.state, pipe.now);
-            pipe.state.cwnd = 1;
-            control->OnCaState(pipe.state, CaState::LOSS, pipe.now);
-            pipe.state.caState = CaState::LOSS;
-            NS_TEST_EXPECT_MSG_EQ(pipe.state.cwnd, 1, name);
-            control->OnCaState(pipe.state, CaState::OPEN, pipe.now);
-            pipe.state.caState = CaState::OPEN;
-            pipe.Run(RTT / 10);
-            NS_TEST_EXPECT_MSG_EQ_TOL(pipe.state.cwnd, before, 3, name);
-            ns3::Simulator::Destroy();
-        }
-    }
-};
-
-class LimitedGrowthTest : public SimulationTestCase
+TEST_CASE(SimulationTestCase,
+          LimitedGrowthTest,
+          "No operation grows a window that is not the limit")
 {
-  public:
-    LimitedGrowthTest()
-        : SimulationTestCase("No operation grows a window that is not the limit")
+    for (const char* name : {"ns3::TcpNewReno", "ns3::TcpVegas", "ns3::TcpHighSpeed"})
     {
+        auto control = MakeCongestionControl(name, {}, 1);
+        FakeTransport transport(*control, RTT);
+        transport.SetCwndLimited(false);
+        transport.AckWindow();
+        transport.AckWindow();
+        NS_TEST_EXPECT_MSG_EQ(transport.state.cwnd, 10, name);
+        ns3::Simulator::Destroy();
     }
-
-  private:
-    void DoRun() override
-    {
-        for (const char* name : {"ns3::TcpNewReno", "ns3::TcpVegas", "ns3::TcpHighSpeed"})
-        {
-            auto control = MakeCongestionControl(name, {}, 1);
-            FakeTransport transport(*control, RTT);
-            transport.SetCwndLimited(false);
-            transport.AckWindow();
-            transport.AckWindow();
-            NS_TEST_EXPECT_MSG_EQ(transport.state.cwnd, 10, name);
-            ns3::Simulator::Destroy();
-        }
-    }
-};
+}
 
 class VegasOpsTest : public SimulationTestCase
 {
   public:
-    VegasOpsTest()
-        : SimulationTestCase("TcpVegas keeps Alpha to Beta segments in the queue")
-    {
-    }
+    using SimulationTestCase::SimulationTestCase;
 
   private:
     void DoRun() override
@@ -391,14 +352,12 @@ class VegasOpsTest : public SimulationTestCase
     }
 };
 
+ADD_CASE(VegasOpsTest, "TcpVegas keeps Alpha to Beta segments in the queue");
+
 class BbrOpsTest : public SimulationTestCase
 {
   public:
-    BbrOpsTest()
-        : SimulationTestCase(
-              "TcpBbr fills a pipe, probes its RTT, and each flow at a phase of its own")
-    {
-    }
+    using SimulationTestCase::SimulationTestCase;
 
   private:
     void DoRun() override
@@ -438,14 +397,12 @@ class BbrOpsTest : public SimulationTestCase
     }
 };
 
+ADD_CASE(BbrOpsTest, "TcpBbr fills a pipe, probes its RTT, and each flow at a phase of its own");
+
 class WrappedCounterTest : public SimulationTestCase
 {
   public:
-    WrappedCounterTest()
-        : SimulationTestCase(
-              "TcpBbr counts 32 bits: past 4 GiB it forgets the maximum of ten rounds at once")
-    {
-    }
+    using SimulationTestCase::SimulationTestCase;
 
   private:
     /// The mean of the pacing rate, segments/s, from one to three seconds after a link of 1000
@@ -478,13 +435,13 @@ class WrappedCounterTest : public SimulationTestCase
     }
 };
 
+ADD_CASE(WrappedCounterTest,
+         "TcpBbr counts 32 bits: past 4 GiB it forgets the maximum of ten rounds at once");
+
 class AttributeTest : public SimulationTestCase
 {
   public:
-    AttributeTest()
-        : SimulationTestCase("Attributes are parameters, and wrong ones are refused by name")
-    {
-    }
+    using SimulationTestCase::SimulationTestCase;
 
   private:
     void DoRun() override
@@ -528,27 +485,6 @@ class AttributeTest : public SimulationTestCase
     }
 };
 
-class CongestionNs3TestSuite : public ns3::TestSuite
-{
-  public:
-    CongestionNs3TestSuite()
-        : ns3::TestSuite("tunnelcc-interop-ns3", Type::UNIT)
-    {
-        AddTestCase(new AllTypeIdsTest, Duration::QUICK);
-        AddTestCase(new DctcpTest, Duration::QUICK);
-        AddTestCase(new EnumerationTest, Duration::QUICK);
-        AddTestCase(new IdenticalRenoTest, Duration::QUICK);
-        AddTestCase(new CubicOpsTest, Duration::QUICK);
-        AddTestCase(new IdleCubicOpsTest, Duration::QUICK);
-        AddTestCase(new RestoredWindowTest, Duration::QUICK);
-        AddTestCase(new LimitedGrowthTest, Duration::QUICK);
-        AddTestCase(new VegasOpsTest, Duration::QUICK);
-        AddTestCase(new BbrOpsTest, Duration::QUICK);
-        AddTestCase(new WrappedCounterTest, Duration::QUICK);
-        AddTestCase(new AttributeTest, Duration::QUICK);
-    }
-};
-
-CongestionNs3TestSuite g_congestionNs3TestSuite;
+ADD_CASE(AttributeTest, "Attributes are parameters, and wrong ones are refused by name");
 
 } // namespace

@@ -25,7 +25,6 @@
 #include "ns3/packet-sink.h"
 #include "ns3/point-to-point-helper.h"
 #include "ns3/string.h"
-#include "ns3/test.h"
 #include "ns3/traffic-control-helper.h"
 #include "ns3/uinteger.h"
 
@@ -38,6 +37,8 @@ namespace
 {
 
 using namespace ns3;
+
+TEST_SUITE("tunnelcc-nodes-relay");
 
 const std::string STOCK = "ns3::TcpSocketFactory";
 const std::string OURS = "tunnelcc::LinuxTcpSocketFactory";
@@ -219,27 +220,20 @@ class RelayedGoodputTest : public SimulationTestCase
     const Carriage m_carriage;
 };
 
-class NodeRelayTestSuite : public TestSuite
+ADD_CASES
 {
-  public:
-    NodeRelayTestSuite()
-        : TestSuite("tunnelcc-nodes-relay", Type::UNIT)
+    for (const char* relay : {"gost-relay-ws", "gost-relay-wss"})
     {
-        for (const char* relay : {"gost-relay-ws", "gost-relay-wss"})
+        for (const auto& protocol : {STOCK, OURS})
         {
-            for (const auto& protocol : {STOCK, OURS})
-            {
-                const Carriage cubic{relay, protocol, "cubic"};
-                AddTestCase(new RelayedBytesTest(cubic, 20'000));
-                AddTestCase(new RelayedBytesTest(cubic, 4'000'000));
-                AddTestCase(new RelayedGoodputTest(cubic));
-                AddTestCase(new RelayedGoodputTest({relay, protocol, "bbr"}));
-            }
+            const Carriage cubic{relay, protocol, "cubic"};
+            AddCase(new RelayedBytesTest(cubic, 20'000));
+            AddCase(new RelayedBytesTest(cubic, 4'000'000));
+            AddCase(new RelayedGoodputTest(cubic));
+            AddCase(new RelayedGoodputTest({relay, protocol, "bbr"}));
         }
     }
-};
-
-NodeRelayTestSuite g_nodeRelayTestSuite;
+}
 
 } // namespace
 

@@ -11,6 +11,7 @@
 #include "nodes/tunnel-helper.h"
 #include "socket/linux-tcp-socket-factory.h"
 #include "spec/spec-text.h"
+#include "support/test-case.h"
 
 #include "ns3/config.h"
 #include "ns3/inet-socket-address.h"
@@ -21,7 +22,6 @@
 #include "ns3/simulator.h"
 #include "ns3/string.h"
 #include "ns3/tcp-socket-factory.h"
-#include "ns3/test.h"
 #include "ns3/udp-socket-factory.h"
 #include "ns3/uinteger.h"
 
@@ -42,6 +42,8 @@ using ns3::Ptr;
 using ns3::Seconds;
 using ns3::Simulator;
 using ns3::Socket;
+
+TEST_SUITE("tunnelcc-nodes-tunnel");
 
 constexpr uint16_t PORT = 5001;
 constexpr uint16_t RELAY_PORT = 1080;
@@ -485,30 +487,23 @@ class StockTest : public ns3::TestCase
     const std::string m_name;
 };
 
-class NodeTunnelTestSuite : public ns3::TestSuite
+ADD_CASES
 {
-  public:
-    NodeTunnelTestSuite()
-        : ns3::TestSuite("tunnelcc-nodes-tunnel", Type::UNIT)
+    for (const auto& [name, text] : TunnelCatalogue())
     {
-        for (const auto& [name, text] : TunnelCatalogue())
-        {
-            AddTestCase(new ContentsTest(name));
-        }
-        for (const char* name : {"wireguard", "openvpn-udp", "ipsec-esp", "vxlan", "ethudp"})
-        {
-            AddTestCase(new SizeTest(name));
-        }
-        AddTestCase(new RefusalTest());
-        AddTestCase(new BreakTest(false));
-        AddTestCase(new BreakTest(true));
-        AddTestCase(new StockTest("gost-relay-ws"));
-        AddTestCase(new StockTest("gost-relay-wss"));
-        AddTestCase(new StockTest("openvpn-tcp"));
+        AddCase(new ContentsTest(name));
     }
-};
-
-NodeTunnelTestSuite g_nodeTunnelTestSuite;
+    for (const char* name : {"wireguard", "openvpn-udp", "ipsec-esp", "vxlan", "ethudp"})
+    {
+        AddCase(new SizeTest(name));
+    }
+    AddCase(new RefusalTest());
+    AddCase(new BreakTest(false));
+    AddCase(new BreakTest(true));
+    AddCase(new StockTest("gost-relay-ws"));
+    AddCase(new StockTest("gost-relay-wss"));
+    AddCase(new StockTest("openvpn-tcp"));
+}
 
 } // namespace
 

@@ -9,6 +9,7 @@
 #include "path/cake.h"
 #include "path/path.h"
 #include "support/queue-disc-subject.h"
+#include "support/test-case.h"
 
 #include <algorithm>
 #include <cmath>
@@ -23,6 +24,8 @@ namespace
 
 using namespace tunnelcc;
 
+TEST_SUITE("tunnelcc-path-cake");
+
 const CakeSpec CAKE{.target = 5 * MS,
                     .interval = 100 * MS,
                     .isolation = CakeIsolation::TRIPLE_ISOLATE,
@@ -31,10 +34,7 @@ const CakeSpec CAKE{.target = 5 * MS,
 class CakeShaperTest : public SimulationTestCase
 {
   public:
-    CakeShaperTest()
-        : SimulationTestCase("CAKE's shaper spaces packets by the bytes that its link will count")
-    {
-    }
+    using SimulationTestCase::SimulationTestCase;
 
   private:
     static uint32_t Counted(uint32_t bytes, int32_t overhead, uint32_t least, CellFraming cells)
@@ -99,74 +99,54 @@ class CakeShaperTest : public SimulationTestCase
     }
 };
 
-class CobaltTest : public SimulationTestCase
+ADD_CASE(CakeShaperTest, "CAKE's shaper spaces packets by the bytes that its link will count");
+
+TEST_CASE(SimulationTestCase,
+          CobaltTest,
+          "COBALT drops the second late packet, then ever more often by the root of its count")
 {
-  public:
-    CobaltTest()
-        : SimulationTestCase(
-              "COBALT drops the second late packet, then ever more often by the root of its count")
+    // 1.25 packets arrive per packet sent. The wait at t is t / 5: above 5 ms after 25 ms.
+    std::vector<Offer> offers;
+    for (int64_t i = 0; i < 1'200; ++i)
     {
+        offers.push_back({i * 800 * US, PACKET, 0});
     }
-
-  private:
-    void DoRun() override
+    OurSubject subject(MakeSpec(CAKE));
+    subject.disc->AddFlow(0, {});
+    const auto fates = RunOurs(subject, offers);
+    const auto drops = HeadDropTimes(fates);
+    NS_TEST_ASSERT_MSG_GT(drops.size(), 6, "it drops");
+    NS_TEST_EXPECT_MSG_EQ(drops[0], 27 * MS, "the second late packet");
+    // That took 0.8 ms from the wait, which is above 5 ms again at 30 ms.
+    double expected = 30e6;
+    for (size_t count = 2; count < 6; ++count)
     {
-        // 1.25 packets arrive per packet sent. The wait at t is t / 5: above 5 ms after 25 ms.
-        std::vector<Offer> offers;
-        for (int64_t i = 0; i < 1'200; ++i)
-        {
-            offers.push_back({i * 800 * US, PACKET, 0});
-        }
-        OurSubject subject(MakeSpec(CAKE));
-        subject.disc->AddFlow(0, {});
-        const auto fates = RunOurs(subject, offers);
-        const auto drops = HeadDropTimes(fates);
-        NS_TEST_ASSERT_MSG_GT(drops.size(), 6, "it drops");
-        NS_TEST_EXPECT_MSG_EQ(drops[0], 27 * MS, "the second late packet");
-        // That took 0.8 ms from the wait, which is above 5 ms again at 30 ms.
-        double expected = 30e6;
-        for (size_t count = 2; count < 6; ++count)
-        {
-            expected += 100e6 / std::sqrt(count);
-            NS_TEST_EXPECT_MSG_EQ_TOL(static_cast<double>(drops[count - 1]),
-                                      expected,
-                                      2e6,
-                                      "drop " << count);
-        }
+        expected += 100e6 / std::sqrt(count);
+        NS_TEST_EXPECT_MSG_EQ_TOL(static_cast<double>(drops[count - 1]),
+                                  expected,
+                                  2e6,
+                                  "drop " << count);
     }
-};
+}
 
-class CobaltMarkTest : public SimulationTestCase
+TEST_CASE(SimulationTestCase, CobaltMarkTest, "COBALT marks packets of ECN where it would drop")
 {
-  public:
-    CobaltMarkTest()
-        : SimulationTestCase("COBALT marks packets of ECN where it would drop")
+    std::vector<Offer> offers;
+    for (int64_t i = 0; i < 1'200; ++i)
     {
+        offers.push_back({i * 800 * US, PACKET, 0, true});
     }
-
-  private:
-    void DoRun() override
-    {
-        std::vector<Offer> offers;
-        for (int64_t i = 0; i < 1'200; ++i)
-        {
-            offers.push_back({i * 800 * US, PACKET, 0, true});
-        }
-        OurSubject subject(MakeSpec(CAKE));
-        subject.disc->AddFlow(0, {});
-        const auto fates = RunOurs(subject, offers);
-        NS_TEST_EXPECT_MSG_GT(subject.disc->Marks().value().all, 6, "it marks");
-        NS_TEST_EXPECT_MSG_EQ(subject.disc->Drops().all, 0, "and drops nothing");
-    }
-};
+    OurSubject subject(MakeSpec(CAKE));
+    subject.disc->AddFlow(0, {});
+    const auto fates = RunOurs(subject, offers);
+    NS_TEST_EXPECT_MSG_GT(subject.disc->Marks().value().all, 6, "it marks");
+    NS_TEST_EXPECT_MSG_EQ(subject.disc->Drops().all, 0, "and drops nothing");
+}
 
 class BlueTest : public SimulationTestCase
 {
   public:
-    BlueTest()
-        : SimulationTestCase("BLUE drops more with each overflow, and less with each idle turn")
-    {
-    }
+    using SimulationTestCase::SimulationTestCase;
 
   private:
     static constexpr Cobalt::Times TIMES{.target = 5 * MS, .interval = 100 * MS, .packet = 0};
@@ -218,13 +198,12 @@ class BlueTest : public SimulationTestCase
     }
 };
 
+ADD_CASE(BlueTest, "BLUE drops more with each overflow, and less with each idle turn");
+
 class CakeShareTest : public SimulationTestCase
 {
   public:
-    CakeShareTest()
-        : SimulationTestCase("CAKE shares among hosts, then among their flows")
-    {
-    }
+    using SimulationTestCase::SimulationTestCase;
 
   private:
     /// Share that the one flow of a host has beside the eight flows of another.
@@ -279,48 +258,39 @@ class CakeShareTest : public SimulationTestCase
     }
 };
 
-class CakeSparseTest : public SimulationTestCase
-{
-  public:
-    CakeSparseTest()
-        : SimulationTestCase("A sparse flow does not wait in CAKE, beside one that floods")
-    {
-    }
+ADD_CASE(CakeShareTest, "CAKE shares among hosts, then among their flows");
 
-  private:
-    void DoRun() override
+TEST_CASE(SimulationTestCase,
+          CakeSparseTest,
+          "A sparse flow does not wait in CAKE, beside one that floods")
+{
+    std::vector<Offer> offers;
+    for (int64_t i = 0; i < 40'000; ++i)
     {
-        std::vector<Offer> offers;
-        for (int64_t i = 0; i < 40'000; ++i)
+        offers.push_back({i * 250 * US, PACKET, 0});
+        if (i % 400 == 200)
         {
-            offers.push_back({i * 250 * US, PACKET, 0});
-            if (i % 400 == 200)
-            {
-                offers.push_back({i * 250 * US + 20, 100, 1});
-            }
-        }
-        OurSubject subject(MakeSpec(CAKE));
-        subject.disc->AddFlow(0, {0, 1});
-        subject.disc->AddFlow(1, {0, 1});
-        const auto fates = RunOurs(subject, offers);
-        for (size_t i = 0; i < offers.size(); ++i)
-        {
-            if (offers[i].flow == 1)
-            {
-                NS_TEST_ASSERT_MSG_EQ((fates[i].served >= 0), true, "no drop");
-                NS_TEST_ASSERT_MSG_LT_OR_EQ(fates[i].served - offers[i].time, PACKET_TIME, "wait");
-            }
+            offers.push_back({i * 250 * US + 20, 100, 1});
         }
     }
-};
+    OurSubject subject(MakeSpec(CAKE));
+    subject.disc->AddFlow(0, {0, 1});
+    subject.disc->AddFlow(1, {0, 1});
+    const auto fates = RunOurs(subject, offers);
+    for (size_t i = 0; i < offers.size(); ++i)
+    {
+        if (offers[i].flow == 1)
+        {
+            NS_TEST_ASSERT_MSG_EQ((fates[i].served >= 0), true, "no drop");
+            NS_TEST_ASSERT_MSG_LT_OR_EQ(fates[i].served - offers[i].time, PACKET_TIME, "wait");
+        }
+    }
+}
 
 class CakeAckFilterTest : public SimulationTestCase
 {
   public:
-    CakeAckFilterTest()
-        : SimulationTestCase("CAKE drops ACKs where a later one says as much")
-    {
-    }
+    using SimulationTestCase::SimulationTestCase;
 
   private:
     struct Ack
@@ -398,37 +368,31 @@ class CakeAckFilterTest : public SimulationTestCase
     }
 };
 
-class CakeOverflowTest : public SimulationTestCase
-{
-  public:
-    CakeOverflowTest()
-        : SimulationTestCase("CAKE beyond its limit drops the head of the longest queue")
-    {
-    }
+ADD_CASE(CakeAckFilterTest, "CAKE drops ACKs where a later one says as much");
 
-  private:
-    void DoRun() override
+TEST_CASE(SimulationTestCase,
+          CakeOverflowTest,
+          "CAKE beyond its limit drops the head of the longest queue")
+{
+    LinkSpec spec = MakeSpec(CAKE);
+    spec.bufferPackets = 10;
+    OurSubject subject(spec);
+    subject.disc->AddFlow(0, {0, 1});
+    subject.disc->AddFlow(1, {0, 1});
+    uint32_t number = 0;
+    for (; number < 8; ++number)
     {
-        LinkSpec spec = MakeSpec(CAKE);
-        spec.bufferPackets = 10;
-        OurSubject subject(spec);
-        subject.disc->AddFlow(0, {0, 1});
-        subject.disc->AddFlow(1, {0, 1});
-        uint32_t number = 0;
-        for (; number < 8; ++number)
-        {
-            subject.Enqueue(0, number, {0, PACKET, 0});
-        }
-        for (; number < 12; ++number)
-        {
-            subject.Enqueue(0, number, {0, PACKET, 1});
-        }
-        NS_TEST_EXPECT_MSG_EQ(subject.disc->Drops().all, 2, "0 and 1");
-        NS_TEST_EXPECT_MSG_EQ(subject.disc->WaitingPackets(), 10, "the others wait");
-        bool isMarked;
-        NS_TEST_EXPECT_MSG_EQ(subject.Dequeue(0, isMarked), 2, "the head is gone");
+        subject.Enqueue(0, number, {0, PACKET, 0});
     }
-};
+    for (; number < 12; ++number)
+    {
+        subject.Enqueue(0, number, {0, PACKET, 1});
+    }
+    NS_TEST_EXPECT_MSG_EQ(subject.disc->Drops().all, 2, "0 and 1");
+    NS_TEST_EXPECT_MSG_EQ(subject.disc->WaitingPackets(), 10, "the others wait");
+    bool isMarked;
+    NS_TEST_EXPECT_MSG_EQ(subject.Dequeue(0, isMarked), 2, "the head is gone");
+}
 
 /// Packets that crossed sch_cake of Linux, and when (tests/reference/virtual.py).
 struct LinuxTrace
@@ -495,10 +459,7 @@ struct LinuxTrace
 class CakeBesideLinuxTest : public SimulationTestCase
 {
   public:
-    CakeBesideLinuxTest()
-        : SimulationTestCase("Packets cross CAKE as they crossed sch_cake of Linux")
-    {
-    }
+    using SimulationTestCase::SimulationTestCase;
 
   private:
     static constexpr int64_t LATE = 2 * US; // the virtual clock moves a little each time it is read
@@ -526,24 +487,6 @@ class CakeBesideLinuxTest : public SimulationTestCase
     }
 };
 
-class PathCakeTestSuite : public ns3::TestSuite
-{
-  public:
-    PathCakeTestSuite()
-        : ns3::TestSuite("tunnelcc-path-cake", Type::UNIT)
-    {
-        AddTestCase(new CakeShaperTest, Duration::QUICK);
-        AddTestCase(new CobaltTest, Duration::QUICK);
-        AddTestCase(new CobaltMarkTest, Duration::QUICK);
-        AddTestCase(new BlueTest, Duration::QUICK);
-        AddTestCase(new CakeShareTest, Duration::QUICK);
-        AddTestCase(new CakeSparseTest, Duration::QUICK);
-        AddTestCase(new CakeAckFilterTest, Duration::QUICK);
-        AddTestCase(new CakeOverflowTest, Duration::QUICK);
-        AddTestCase(new CakeBesideLinuxTest, Duration::QUICK);
-    }
-};
-
-PathCakeTestSuite g_pathCakeTestSuite;
+ADD_CASE(CakeBesideLinuxTest, "Packets cross CAKE as they crossed sch_cake of Linux");
 
 } // namespace

@@ -7,6 +7,7 @@
  * Checks CoDel against what its source says and, fed with the same packets, against stock ns-3's.
  */
 #include "support/queue-disc-subject.h"
+#include "support/test-case.h"
 
 #include "ns3/codel-queue-disc.h"
 
@@ -18,47 +19,37 @@ namespace
 
 using namespace tunnelcc;
 
-class CodelSpacingTest : public SimulationTestCase
-{
-  public:
-    CodelSpacingTest()
-        : SimulationTestCase(
-              "CoDel drops ever faster, by the root of the count, while a queue stands")
-    {
-    }
+TEST_SUITE("tunnelcc-path-codel");
 
-  private:
-    void DoRun() override
+TEST_CASE(SimulationTestCase,
+          CodelSpacingTest,
+          "CoDel drops ever faster, by the root of the count, while a queue stands")
+{
+    // A packet every 0.9 ms, one served every 1 ms: waiting times pass 5 ms after some 50 ms
+    // and go on rising for longer than this test.
+    std::vector<Offer> offers;
+    for (int i = 0; i < 2'000; ++i)
     {
-        // A packet every 0.9 ms, one served every 1 ms: waiting times pass 5 ms after some 50 ms
-        // and go on rising for longer than this test.
-        std::vector<Offer> offers;
-        for (int i = 0; i < 2'000; ++i)
-        {
-            offers.push_back({i * 900 * US});
-        }
-        OurSubject subject(MakeSpec(CODEL));
-        const std::vector<int64_t> drops = HeadDropTimes(RunOurs(subject, offers));
-        NS_TEST_ASSERT_MSG_GT(drops.size(), 60, "many drops");
-        // Waiting times reach 5 ms at about 50 ms; the first drop comes an interval later.
-        NS_TEST_EXPECT_MSG_EQ_TOL(drops[0], 150 * MS, 3 * MS, "the first after an interval");
-        auto due = static_cast<double>(drops[0]);
-        for (size_t i = 1; i < drops.size() && drops[i] < 1'500 * MS; ++i)
-        {
-            due += 100 * MS / std::sqrt(i);
-            // The control law's clock runs on at its own pace; packets leave at theirs.
-            NS_TEST_EXPECT_MSG_EQ_TOL(drops[i], due, 1.01 * MS, "drop " << i);
-        }
+        offers.push_back({i * 900 * US});
     }
-};
+    OurSubject subject(MakeSpec(CODEL));
+    const std::vector<int64_t> drops = HeadDropTimes(RunOurs(subject, offers));
+    NS_TEST_ASSERT_MSG_GT(drops.size(), 60, "many drops");
+    // Waiting times reach 5 ms at about 50 ms; the first drop comes an interval later.
+    NS_TEST_EXPECT_MSG_EQ_TOL(drops[0], 150 * MS, 3 * MS, "the first after an interval");
+    auto due = static_cast<double>(drops[0]);
+    for (size_t i = 1; i < drops.size() && drops[i] < 1'500 * MS; ++i)
+    {
+        due += 100 * MS / std::sqrt(i);
+        // The control law's clock runs on at its own pace; packets leave at theirs.
+        NS_TEST_EXPECT_MSG_EQ_TOL(drops[i], due, 1.01 * MS, "drop " << i);
+    }
+}
 
 class CodelCalmTest : public SimulationTestCase
 {
   public:
-    CodelCalmTest()
-        : SimulationTestCase("CoDel drops nothing while waiting times dip below the target")
-    {
-    }
+    using SimulationTestCase::SimulationTestCase;
 
   private:
     void DoRun() override
@@ -96,80 +87,51 @@ class CodelCalmTest : public SimulationTestCase
     }
 };
 
-class CodelMarkTest : public SimulationTestCase
+ADD_CASE(CodelCalmTest, "CoDel drops nothing while waiting times dip below the target");
+
+TEST_CASE(SimulationTestCase,
+          CodelMarkTest,
+          "CoDel marks what can be marked at the pace at which it drops")
 {
-  public:
-    CodelMarkTest()
-        : SimulationTestCase("CoDel marks what can be marked at the pace at which it drops")
+    const auto offers = MakeOffers(1.2, 3 * SECOND, 1);
+    auto capable = offers;
+    for (Offer& offer : capable)
     {
+        offer.isEct = true;
     }
+    OurSubject dropping(MakeSpec(CODEL));
+    RunOurs(dropping, offers);
+    OurSubject marking(MakeSpec(CODEL));
+    RunOurs(marking, capable);
+    NS_TEST_EXPECT_MSG_EQ(marking.disc->Drops().all, 0, "nothing is dropped");
+    NS_TEST_EXPECT_MSG_EQ(dropping.disc->Marks().value().all, 0, "nothing is marked");
+    const auto drops = static_cast<double>(dropping.disc->Drops().all);
+    const auto marks = static_cast<double>(marking.disc->Marks().value().all);
+    NS_TEST_EXPECT_MSG_EQ_TOL(marks, drops, 0.05 * drops, "as often");
+    LinkSpec spec = MakeSpec(CODEL);
+    std::get<CodelSpec>(spec.queue).ecn = false;
+    OurSubject without(spec);
+    RunOurs(without, capable);
+    NS_TEST_EXPECT_MSG_EQ(without.disc->Drops().all, dropping.disc->Drops().all, "without ECN");
+    NS_TEST_EXPECT_MSG_EQ(without.disc->Marks().has_value(), false, "nothing to count");
+}
 
-  private:
-    void DoRun() override
-    {
-        const auto offers = MakeOffers(1.2, 3 * SECOND, 1);
-        auto capable = offers;
-        for (Offer& offer : capable)
-        {
-            offer.isEct = true;
-        }
-        OurSubject dropping(MakeSpec(CODEL));
-        RunOurs(dropping, offers);
-        OurSubject marking(MakeSpec(CODEL));
-        RunOurs(marking, capable);
-        NS_TEST_EXPECT_MSG_EQ(marking.disc->Drops().all, 0, "nothing is dropped");
-        NS_TEST_EXPECT_MSG_EQ(dropping.disc->Marks().value().all, 0, "nothing is marked");
-        const auto drops = static_cast<double>(dropping.disc->Drops().all);
-        const auto marks = static_cast<double>(marking.disc->Marks().value().all);
-        NS_TEST_EXPECT_MSG_EQ_TOL(marks, drops, 0.05 * drops, "as often");
-        LinkSpec spec = MakeSpec(CODEL);
-        std::get<CodelSpec>(spec.queue).ecn = false;
-        OurSubject without(spec);
-        RunOurs(without, capable);
-        NS_TEST_EXPECT_MSG_EQ(without.disc->Drops().all, dropping.disc->Drops().all, "without ECN");
-        NS_TEST_EXPECT_MSG_EQ(without.disc->Marks().has_value(), false, "nothing to count");
-    }
-};
-
-class CodelStockTest : public SimulationTestCase
+TEST_CASE(SimulationTestCase,
+          CodelStockTest,
+          "CoDel drops as often as ns-3's, whose square root is approximate")
 {
-  public:
-    CodelStockTest()
-        : SimulationTestCase("CoDel drops as often as ns-3's, whose square root is approximate")
+    for (const double load : {1.02, 1.1, 1.5})
     {
+        const auto offers = MakeOffers(load, 20 * SECOND, 2);
+        OurSubject subject(MakeSpec(CODEL));
+        const auto ours = RunOurs(subject, offers);
+        const auto stock =
+            RunStock([] { return ns3::CreateObject<ns3::CoDelQueueDisc>(); }, offers);
+        const auto ourDrops = static_cast<double>(CountDrops(ours));
+        const auto theirDrops = static_cast<double>(CountDrops(stock));
+        NS_TEST_EXPECT_MSG_GT(theirDrops, 100, "many drops at load " << load);
+        NS_TEST_EXPECT_MSG_EQ_TOL(ourDrops, theirDrops, 0.02 * theirDrops, "load " << load);
     }
-
-  private:
-    void DoRun() override
-    {
-        for (const double load : {1.02, 1.1, 1.5})
-        {
-            const auto offers = MakeOffers(load, 20 * SECOND, 2);
-            OurSubject subject(MakeSpec(CODEL));
-            const auto ours = RunOurs(subject, offers);
-            const auto stock =
-                RunStock([] { return ns3::CreateObject<ns3::CoDelQueueDisc>(); }, offers);
-            const auto ourDrops = static_cast<double>(CountDrops(ours));
-            const auto theirDrops = static_cast<double>(CountDrops(stock));
-            NS_TEST_EXPECT_MSG_GT(theirDrops, 100, "many drops at load " << load);
-            NS_TEST_EXPECT_MSG_EQ_TOL(ourDrops, theirDrops, 0.02 * theirDrops, "load " << load);
-        }
-    }
-};
-
-class PathCodelTestSuite : public ns3::TestSuite
-{
-  public:
-    PathCodelTestSuite()
-        : ns3::TestSuite("tunnelcc-path-codel", Type::UNIT)
-    {
-        AddTestCase(new CodelSpacingTest, Duration::QUICK);
-        AddTestCase(new CodelCalmTest, Duration::QUICK);
-        AddTestCase(new CodelMarkTest, Duration::QUICK);
-        AddTestCase(new CodelStockTest, Duration::QUICK);
-    }
-};
-
-PathCodelTestSuite g_pathCodelTestSuite;
+}
 
 } // namespace

@@ -9,6 +9,7 @@
  */
 #include "path/dual-pi2.h"
 #include "support/queue-disc-subject.h"
+#include "support/test-case.h"
 
 #include <algorithm>
 #include <cmath>
@@ -18,6 +19,8 @@ namespace
 {
 
 using namespace tunnelcc;
+
+TEST_SUITE("tunnelcc-path-dual-pi2");
 
 /// Packets of both kinds that arrive at random, each at its part of the link's rate.
 std::vector<Offer>
@@ -87,155 +90,99 @@ Serve(const LinkSpec& link, const std::vector<Offer>& offers, size_t first)
     return {offers, RunOurs(subject, offers), first};
 }
 
-class ClassicTargetTest : public SimulationTestCase
+TEST_CASE(SimulationTestCase,
+          ClassicTargetTest,
+          "Classic packets alone -> a waiting time of 15 ms, drops for the load")
 {
-  public:
-    ClassicTargetTest()
-        : SimulationTestCase("Classic packets alone -> a waiting time of 15 ms, drops for the load")
-    {
-    }
+    const double load = 1.1;
+    const auto offers = MakeMix(load, 0, 240 * SECOND, false);
+    OurSubject subject(MakeSpec(DUAL_PI2));
+    const Part classic(offers, RunOurs(subject, offers), false, offers.size() / 4);
+    NS_TEST_EXPECT_MSG_EQ_TOL(classic.waited / classic.served, 15.0 * MS, 2.0 * MS, "target");
+    // The controller swings so far that the link is idle for 1 % of the time.
+    NS_TEST_EXPECT_MSG_EQ_TOL(1 - classic.served / classic.offered, 1 - 1 / load, 0.015, "");
+    const auto& disc = dynamic_cast<const DualPi2QueueDisc&>(*subject.disc);
+    NS_TEST_EXPECT_MSG_EQ_TOL(disc.Probability(), std::sqrt(1 - 1 / load), 0.05, "p");
+}
 
-  private:
-    void DoRun() override
-    {
-        const double load = 1.1;
-        const auto offers = MakeMix(load, 0, 240 * SECOND, false);
-        OurSubject subject(MakeSpec(DUAL_PI2));
-        const Part classic(offers, RunOurs(subject, offers), false, offers.size() / 4);
-        NS_TEST_EXPECT_MSG_EQ_TOL(classic.waited / classic.served, 15.0 * MS, 2.0 * MS, "target");
-        // The controller swings so far that the link is idle for 1 % of the time.
-        NS_TEST_EXPECT_MSG_EQ_TOL(1 - classic.served / classic.offered, 1 - 1 / load, 0.015, "");
-        const auto& disc = dynamic_cast<const DualPi2QueueDisc&>(*subject.disc);
-        NS_TEST_EXPECT_MSG_EQ_TOL(disc.Probability(), std::sqrt(1 - 1 / load), 0.05, "p");
-    }
-};
-
-class StepTest : public SimulationTestCase
+TEST_CASE(SimulationTestCase,
+          StepTest,
+          "L4S packets alone -> marks of those that waited longer than the step")
 {
-  public:
-    StepTest()
-        : SimulationTestCase("L4S packets alone -> marks of those that waited longer than the step")
+    const auto offers = MakeMix(0, 0.8, 60 * SECOND);
+    DualPi2Spec spec = DUAL_PI2;
+    spec.step = 3 * MS;
+    spec.target = SECOND; // the controller does nothing
+    OurSubject subject(MakeSpec(spec));
+    const auto fates = RunOurs(subject, offers);
+    size_t wrong = 0;
+    size_t marked = 0;
+    for (size_t i = 0; i < offers.size(); ++i)
     {
+        const bool isLong = fates[i].served - offers[i].time > spec.step;
+        wrong += fates[i].isMarked != isLong;
+        marked += fates[i].isMarked;
     }
+    NS_TEST_EXPECT_MSG_EQ(wrong, 0, "no other marks");
+    NS_TEST_EXPECT_MSG_GT(marked, 1'000, "marks");
+    NS_TEST_EXPECT_MSG_EQ(subject.disc->Drops().all, 0, "no drops");
+}
 
-  private:
-    void DoRun() override
+TEST_CASE(SimulationTestCase,
+          CouplingTest,
+          "Both kinds -> L4S marks are twice the root of classic marks")
+{
+    for (const double coupling : {1.0, 2.0})
     {
-        const auto offers = MakeMix(0, 0.8, 60 * SECOND);
+        // Drops must hold a load above 1 down: packets that cannot be marked are their part.
         DualPi2Spec spec = DUAL_PI2;
-        spec.step = 3 * MS;
-        spec.target = SECOND; // the controller does nothing
-        OurSubject subject(MakeSpec(spec));
-        const auto fates = RunOurs(subject, offers);
-        size_t wrong = 0;
-        size_t marked = 0;
-        for (size_t i = 0; i < offers.size(); ++i)
-        {
-            const bool isLong = fates[i].served - offers[i].time > spec.step;
-            wrong += fates[i].isMarked != isLong;
-            marked += fates[i].isMarked;
-        }
-        NS_TEST_EXPECT_MSG_EQ(wrong, 0, "no other marks");
-        NS_TEST_EXPECT_MSG_GT(marked, 1'000, "marks");
-        NS_TEST_EXPECT_MSG_EQ(subject.disc->Drops().all, 0, "no drops");
+        spec.coupling = coupling;
+        spec.step = SECOND; // marks of the controller only
+        const auto offers = MakeMix(0.75, 0.3, 240 * SECOND, false);
+        const auto [classic, l4s] = Serve(MakeSpec(spec), offers, offers.size() / 4);
+        const double dropped = 1 - classic.served / classic.offered;
+        NS_TEST_EXPECT_MSG_GT(dropped, 0.03, "drops");
+        NS_TEST_EXPECT_MSG_EQ_TOL(l4s.marked / l4s.served,
+                                  coupling * std::sqrt(dropped),
+                                  0.04 * coupling,
+                                  "coupling " << coupling);
+        // L4S packets are dropped only in the rare moments in which p is above 1 / coupling.
+        NS_TEST_EXPECT_MSG_GT(l4s.served / l4s.offered, 0.999, "no L4S packet is dropped");
+        NS_TEST_EXPECT_MSG_LT(l4s.waited / l4s.served, 2.0 * MS, "L4S hardly waits");
+        NS_TEST_EXPECT_MSG_EQ_TOL(classic.waited / classic.served, 15.0 * MS, 3.0 * MS, "");
     }
-};
+}
 
-class CouplingTest : public SimulationTestCase
+TEST_CASE(SimulationTestCase,
+          ClassicShareTest,
+          "L4S packets fill the link -> the classic queue keeps its share")
 {
-  public:
-    CouplingTest()
-        : SimulationTestCase("Both kinds -> L4S marks are twice the root of classic marks")
+    for (const double share : {0.1, 0.3})
     {
+        DualPi2Spec spec = DUAL_PI2;
+        spec.classicShare = share;
+        spec.target = 10 * SECOND; // the controller does nothing
+        LinkSpec link = MakeSpec(spec);
+        link.bufferPackets = 100'000;
+        const auto offers = MakeMix(0.5, 1.5, 10 * SECOND);
+        const auto [classic, l4s] = Serve(link, offers, 0);
+        NS_TEST_EXPECT_MSG_EQ_TOL(classic.served / (classic.served + l4s.served),
+                                  share,
+                                  0.02,
+                                  "share " << share);
     }
+}
 
-  private:
-    void DoRun() override
-    {
-        for (const double coupling : {1.0, 2.0})
-        {
-            // Drops must hold a load above 1 down: packets that cannot be marked are their part.
-            DualPi2Spec spec = DUAL_PI2;
-            spec.coupling = coupling;
-            spec.step = SECOND; // marks of the controller only
-            const auto offers = MakeMix(0.75, 0.3, 240 * SECOND, false);
-            const auto [classic, l4s] = Serve(MakeSpec(spec), offers, offers.size() / 4);
-            const double dropped = 1 - classic.served / classic.offered;
-            NS_TEST_EXPECT_MSG_GT(dropped, 0.03, "drops");
-            NS_TEST_EXPECT_MSG_EQ_TOL(l4s.marked / l4s.served,
-                                      coupling * std::sqrt(dropped),
-                                      0.04 * coupling,
-                                      "coupling " << coupling);
-            // L4S packets are dropped only in the rare moments in which p is above 1 / coupling.
-            NS_TEST_EXPECT_MSG_GT(l4s.served / l4s.offered, 0.999, "no L4S packet is dropped");
-            NS_TEST_EXPECT_MSG_LT(l4s.waited / l4s.served, 2.0 * MS, "L4S hardly waits");
-            NS_TEST_EXPECT_MSG_EQ_TOL(classic.waited / classic.served, 15.0 * MS, 3.0 * MS, "");
-        }
-    }
-};
-
-class ClassicShareTest : public SimulationTestCase
+TEST_CASE(SimulationTestCase,
+          OverloadTest,
+          "Overload -> drops of packets of both kinds that could be marked")
 {
-  public:
-    ClassicShareTest()
-        : SimulationTestCase("L4S packets fill the link -> the classic queue keeps its share")
-    {
-    }
-
-  private:
-    void DoRun() override
-    {
-        for (const double share : {0.1, 0.3})
-        {
-            DualPi2Spec spec = DUAL_PI2;
-            spec.classicShare = share;
-            spec.target = 10 * SECOND; // the controller does nothing
-            LinkSpec link = MakeSpec(spec);
-            link.bufferPackets = 100'000;
-            const auto offers = MakeMix(0.5, 1.5, 10 * SECOND);
-            const auto [classic, l4s] = Serve(link, offers, 0);
-            NS_TEST_EXPECT_MSG_EQ_TOL(classic.served / (classic.served + l4s.served),
-                                      share,
-                                      0.02,
-                                      "share " << share);
-        }
-    }
-};
-
-class OverloadTest : public SimulationTestCase
-{
-  public:
-    OverloadTest()
-        : SimulationTestCase("Overload -> drops of packets of both kinds that could be marked")
-    {
-    }
-
-  private:
-    void DoRun() override
-    {
-        const auto offers = MakeMix(0.8, 0.8, 120 * SECOND);
-        const auto [classic, l4s] = Serve(MakeSpec(DUAL_PI2), offers, offers.size() / 4);
-        // Both lose p² = 1 − 1 / 1.6.
-        NS_TEST_EXPECT_MSG_EQ_TOL(1 - classic.served / classic.offered, 0.375, 0.03, "classic");
-        NS_TEST_EXPECT_MSG_EQ_TOL(1 - l4s.served / l4s.offered, 0.375, 0.03, "L4S");
-        NS_TEST_EXPECT_MSG_GT(l4s.marked / l4s.served, 0.95, "almost all others are marked");
-    }
-};
-
-class PathDualPi2TestSuite : public ns3::TestSuite
-{
-  public:
-    PathDualPi2TestSuite()
-        : ns3::TestSuite("tunnelcc-path-dual-pi2", Type::UNIT)
-    {
-        AddTestCase(new ClassicTargetTest, Duration::QUICK);
-        AddTestCase(new StepTest, Duration::QUICK);
-        AddTestCase(new CouplingTest, Duration::QUICK);
-        AddTestCase(new ClassicShareTest, Duration::QUICK);
-        AddTestCase(new OverloadTest, Duration::QUICK);
-    }
-};
-
-PathDualPi2TestSuite g_pathDualPi2TestSuite;
+    const auto offers = MakeMix(0.8, 0.8, 120 * SECOND);
+    const auto [classic, l4s] = Serve(MakeSpec(DUAL_PI2), offers, offers.size() / 4);
+    // Both lose p² = 1 − 1 / 1.6.
+    NS_TEST_EXPECT_MSG_EQ_TOL(1 - classic.served / classic.offered, 0.375, 0.03, "classic");
+    NS_TEST_EXPECT_MSG_EQ_TOL(1 - l4s.served / l4s.offered, 0.375, 0.03, "L4S");
+    NS_TEST_EXPECT_MSG_GT(l4s.marked / l4s.served, 0.95, "almost all others are marked");
+}
 
 } // namespace

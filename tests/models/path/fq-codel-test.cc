@@ -9,6 +9,7 @@
  */
 #include "path/fq-codel.h"
 #include "support/queue-disc-subject.h"
+#include "support/test-case.h"
 
 #include "ns3/fq-codel-queue-disc.h"
 #include "ns3/string.h"
@@ -22,13 +23,12 @@ namespace
 
 using namespace tunnelcc;
 
+TEST_SUITE("tunnelcc-path-fq-codel");
+
 class FqCodelStockTest : public SimulationTestCase
 {
   public:
-    FqCodelStockTest()
-        : SimulationTestCase("FQ-CoDel serves packets in the very order that ns-3's does")
-    {
-    }
+    using SimulationTestCase::SimulationTestCase;
 
   private:
     static ns3::Ptr<ns3::QueueDisc> MakeStock()
@@ -72,105 +72,77 @@ class FqCodelStockTest : public SimulationTestCase
     }
 };
 
-class FqCodelShareTest : public SimulationTestCase
+ADD_CASE(FqCodelStockTest, "FQ-CoDel serves packets in the very order that ns-3's does");
+
+TEST_CASE(SimulationTestCase,
+          FqCodelShareTest,
+          "FQ-CoDel shares among flows; a sparse one does not wait")
 {
-  public:
-    FqCodelShareTest()
-        : SimulationTestCase("FQ-CoDel shares among flows; a sparse one does not wait")
+    // Flow 1 floods with full packets, flow 2 sends half a link of half packets, flow 3 one
+    // packet every 100 ms.
+    std::vector<Offer> offers;
+    for (int64_t i = 0; i < 40'000; ++i)
     {
+        offers.push_back({i * 250 * US, PACKET, 1});
+        if (i % 4 == 0)
+        {
+            offers.push_back({i * 250 * US + 10, PACKET / 2, 2});
+        }
+        if (i % 400 == 200)
+        {
+            offers.push_back({i * 250 * US + 20, 100, 3});
+        }
     }
-
-  private:
-    void DoRun() override
+    OurSubject subject(MakeSpec(FQ_CODEL));
+    const auto fates = RunOurs(subject, offers);
+    std::vector<double> served(4);
+    int64_t longestWait = 0;
+    for (size_t i = 0; i < offers.size(); ++i)
     {
-        // Flow 1 floods with full packets, flow 2 sends half a link of half packets, flow 3 one
-        // packet every 100 ms.
-        std::vector<Offer> offers;
-        for (int64_t i = 0; i < 40'000; ++i)
+        if (fates[i].served < 0)
         {
-            offers.push_back({i * 250 * US, PACKET, 1});
-            if (i % 4 == 0)
-            {
-                offers.push_back({i * 250 * US + 10, PACKET / 2, 2});
-            }
-            if (i % 400 == 200)
-            {
-                offers.push_back({i * 250 * US + 20, 100, 3});
-            }
+            continue;
         }
-        OurSubject subject(MakeSpec(FQ_CODEL));
-        const auto fates = RunOurs(subject, offers);
-        std::vector<double> served(4);
-        int64_t longestWait = 0;
-        for (size_t i = 0; i < offers.size(); ++i)
+        served[offers[i].flow] += offers[i].bytes;
+        if (offers[i].flow == 3)
         {
-            if (fates[i].served < 0)
-            {
-                continue;
-            }
-            served[offers[i].flow] += offers[i].bytes;
-            if (offers[i].flow == 3)
-            {
-                longestWait = std::max(longestWait, fates[i].served - offers[i].time);
-            }
+            longestWait = std::max(longestWait, fates[i].served - offers[i].time);
         }
-        NS_TEST_EXPECT_MSG_EQ_TOL(served[2], 5e6, 0.03 * 5e6, "half of the link in bytes");
-        NS_TEST_EXPECT_MSG_EQ_TOL(served[1], 5e6, 0.03 * 5e6, "the other half");
-        NS_TEST_EXPECT_MSG_EQ(served[3], 100 * 100, "nothing sparse is dropped");
-        // It waits for the packet in service, and for no queue.
-        NS_TEST_EXPECT_MSG_LT_OR_EQ(longestWait, PACKET_TIME, "latency of the sparse flow");
     }
-};
+    NS_TEST_EXPECT_MSG_EQ_TOL(served[2], 5e6, 0.03 * 5e6, "half of the link in bytes");
+    NS_TEST_EXPECT_MSG_EQ_TOL(served[1], 5e6, 0.03 * 5e6, "the other half");
+    NS_TEST_EXPECT_MSG_EQ(served[3], 100 * 100, "nothing sparse is dropped");
+    // It waits for the packet in service, and for no queue.
+    NS_TEST_EXPECT_MSG_LT_OR_EQ(longestWait, PACKET_TIME, "latency of the sparse flow");
+}
 
-class FqCodelOverloadTest : public SimulationTestCase
+TEST_CASE(SimulationTestCase,
+          FqCodelOverloadTest,
+          "FQ-CoDel beyond its limit drops half of the longest queue's head")
 {
-  public:
-    FqCodelOverloadTest()
-        : SimulationTestCase("FQ-CoDel beyond its limit drops half of the longest queue's head")
+    LinkSpec spec = MakeSpec(FQ_CODEL);
+    spec.bufferPackets = 100;
+    OurSubject subject(spec);
+    uint32_t number = 0;
+    for (int i = 0; i < 20; ++i)
     {
+        subject.Enqueue(0, number++, {0, PACKET, 1}); // 0 to 19
     }
-
-  private:
-    void DoRun() override
+    for (int i = 0; i < 80; ++i)
     {
-        LinkSpec spec = MakeSpec(FQ_CODEL);
-        spec.bufferPackets = 100;
-        OurSubject subject(spec);
-        uint32_t number = 0;
-        for (int i = 0; i < 20; ++i)
-        {
-            subject.Enqueue(0, number++, {0, PACKET, 1}); // 0 to 19
-        }
-        for (int i = 0; i < 80; ++i)
-        {
-            subject.Enqueue(0, number++, {0, PACKET, 2}); // 20 to 99
-        }
-        NS_TEST_EXPECT_MSG_EQ(subject.disc->Drops().all, 0, "at the limit");
-        subject.Enqueue(0, number++, {0, PACKET, 1});
-        NS_TEST_EXPECT_MSG_EQ(subject.disc->Drops().all, 40, "half of 80");
-        NS_TEST_EXPECT_MSG_EQ(subject.disc->WaitingPackets(), 61, "the rest waits");
-        bool isMarked;
-        std::vector<int64_t> order;
-        for (int i = 0; i < 4; ++i)
-        {
-            order.push_back(subject.Dequeue(0, isMarked));
-        }
-        NS_TEST_EXPECT_MSG_EQ((order == std::vector<int64_t>{0, 60, 1, 61}), true, "heads");
+        subject.Enqueue(0, number++, {0, PACKET, 2}); // 20 to 99
     }
-};
-
-class PathFqCodelTestSuite : public ns3::TestSuite
-{
-  public:
-    PathFqCodelTestSuite()
-        : ns3::TestSuite("tunnelcc-path-fq-codel", Type::UNIT)
+    NS_TEST_EXPECT_MSG_EQ(subject.disc->Drops().all, 0, "at the limit");
+    subject.Enqueue(0, number++, {0, PACKET, 1});
+    NS_TEST_EXPECT_MSG_EQ(subject.disc->Drops().all, 40, "half of 80");
+    NS_TEST_EXPECT_MSG_EQ(subject.disc->WaitingPackets(), 61, "the rest waits");
+    bool isMarked;
+    std::vector<int64_t> order;
+    for (int i = 0; i < 4; ++i)
     {
-        AddTestCase(new FqCodelStockTest, Duration::QUICK);
-        AddTestCase(new FqCodelShareTest, Duration::QUICK);
-        AddTestCase(new FqCodelOverloadTest, Duration::QUICK);
+        order.push_back(subject.Dequeue(0, isMarked));
     }
-};
-
-PathFqCodelTestSuite g_pathFqCodelTestSuite;
+    NS_TEST_EXPECT_MSG_EQ((order == std::vector<int64_t>{0, 60, 1, 61}), true, "heads");
+}
 
 } // namespace

@@ -20,6 +20,8 @@ namespace
 
 using namespace tunnelcc;
 
+TEST_SUITE("tunnelcc-path-loss");
+
 RandomStream
 LossStream(uint64_t seed = 1)
 {
@@ -119,10 +121,7 @@ class RandomLossTest : public SimulationTestCase
 class NoLossTest : public SimulationTestCase
 {
   public:
-    NoLossTest()
-        : SimulationTestCase("No loss is none; another seed loses other packets")
-    {
-    }
+    using SimulationTestCase::SimulationTestCase;
 
   private:
     static std::vector<bool> Draw(double probability, uint64_t seed)
@@ -145,39 +144,33 @@ class NoLossTest : public SimulationTestCase
     }
 };
 
-class PeriodicLossTest : public SimulationTestCase
-{
-  public:
-    PeriodicLossTest()
-        : SimulationTestCase("Periodic loss takes every n-th packet, whatever the seed")
-    {
-    }
+ADD_CASE(NoLossTest, "No loss is none; another seed loses other packets");
 
-  private:
-    void DoRun() override
+TEST_CASE(SimulationTestCase,
+          PeriodicLossTest,
+          "Periodic loss takes every n-th packet, whatever the seed")
+{
+    for (const int period : {1, 2, 3, 50, 1'000})
     {
-        for (const int period : {1, 2, 3, 50, 1'000})
+        LinkSpec spec;
+        spec.loss = 1.0 / period;
+        spec.lossPattern = LossPattern::PERIODIC;
+        for (const uint64_t seed : {1, 2})
         {
-            LinkSpec spec;
-            spec.loss = 1.0 / period;
-            spec.lossPattern = LossPattern::PERIODIC;
-            for (const uint64_t seed : {1, 2})
+            Link link(spec, LossStream(seed));
+            for (int packet = 1; packet <= 10 * period; ++packet)
             {
-                Link link(spec, LossStream(seed));
-                for (int packet = 1; packet <= 10 * period; ++packet)
-                {
-                    const bool isLost = link.Enqueue(0, 1'000) == Link::DROPPED;
-                    NS_TEST_EXPECT_MSG_EQ(isLost, (packet % period == 0), "packet " << packet);
-                }
-                NS_TEST_EXPECT_MSG_EQ(link.RandomLosses().all, 10, "counted");
+                const bool isLost = link.Enqueue(0, 1'000) == Link::DROPPED;
+                NS_TEST_EXPECT_MSG_EQ(isLost, (packet % period == 0), "packet " << packet);
             }
+            NS_TEST_EXPECT_MSG_EQ(link.RandomLosses().all, 10, "counted");
         }
-        LinkSpec none;
-        none.lossPattern = LossPattern::PERIODIC;
-        Link link(none, LossStream());
-        NS_TEST_EXPECT_MSG_EQ(link.Enqueue(7, 1'000), 7, "no loss is none");
     }
-};
+    LinkSpec none;
+    none.lossPattern = LossPattern::PERIODIC;
+    Link link(none, LossStream());
+    NS_TEST_EXPECT_MSG_EQ(link.Enqueue(7, 1'000), 7, "no loss is none");
+}
 
 class GilbertElliottTest : public SimulationTestCase
 {
@@ -260,24 +253,15 @@ class GilbertElliottTest : public SimulationTestCase
     GilbertElliottSpec m_spec;
 };
 
-class PathLossTestSuite : public ns3::TestSuite
+ADD_CASES
 {
-  public:
-    PathLossTestSuite()
-        : ns3::TestSuite("tunnelcc-path-loss", Type::UNIT)
+    for (const double probability : {1e-4, 0.01, 0.1, 0.5, 0.9})
     {
-        for (const double probability : {1e-4, 0.01, 0.1, 0.5, 0.9})
-        {
-            AddTestCase(new RandomLossTest(probability), Duration::QUICK);
-        }
-        AddTestCase(new NoLossTest, Duration::QUICK);
-        AddTestCase(new PeriodicLossTest, Duration::QUICK);
-        AddTestCase(new GilbertElliottTest({0.01, 0.2, 0, 1}), Duration::QUICK);
-        AddTestCase(new GilbertElliottTest({0.02, 0.1, 0.3, 1}), Duration::QUICK);
-        AddTestCase(new GilbertElliottTest({0.05, 0.25, 0.5, 0.99}), Duration::QUICK);
+        AddCase(new RandomLossTest(probability));
     }
-};
-
-PathLossTestSuite g_pathLossTestSuite;
+    AddCase(new GilbertElliottTest({0.01, 0.2, 0, 1}));
+    AddCase(new GilbertElliottTest({0.02, 0.1, 0.3, 1}));
+    AddCase(new GilbertElliottTest({0.05, 0.25, 0.5, 0.99}));
+}
 
 } // namespace

@@ -18,6 +18,8 @@ namespace
 
 using namespace tunnelcc;
 
+TEST_SUITE("tunnelcc-path-mtu");
+
 constexpr int64_t MS = 1'000'000;
 constexpr uint32_t IPV4 = 20;
 constexpr uint32_t IPV6 = 40;
@@ -25,10 +27,7 @@ constexpr uint32_t IPV6 = 40;
 class FragmentTest : public ns3::TestCase
 {
   public:
-    FragmentTest()
-        : ns3::TestCase("Fragments fill the MTU in units of 8 bytes")
-    {
-    }
+    using ns3::TestCase::TestCase;
 
   private:
     void DoRun() override
@@ -53,6 +52,8 @@ class FragmentTest : public ns3::TestCase
                               packet << " bytes over " << mtu);
     }
 };
+
+ADD_CASE(FragmentTest, "Fragments fill the MTU in units of 8 bytes");
 
 /// Remembers the packets that arrive.
 class FarHost : public PacketSink
@@ -157,141 +158,92 @@ Mtu(TooBig tooBig, uint32_t mtu = 1400)
     return spec;
 }
 
-class FragmentingRouterTest : public SimulationTestCase
+TEST_CASE(SimulationTestCase,
+          FragmentingRouterTest,
+          "A router fragments what may be, and the packet arrives with its last "
+          "fragment; late, where reassembly takes time")
 {
-  public:
-    FragmentingRouterTest()
-        : SimulationTestCase("A router fragments what may be, and the packet arrives with its last "
-                             "fragment; late, where reassembly takes time")
-    {
-    }
+    LinkMtuSpec spec = Mtu(TooBig::SILENT);
+    spec.reassemblyDelay = 5 * MS;
+    Site site(spec);
+    site.source.SetDontFragment(DontFragment::CLEAR);
+    site.Send(PacketKind::DATAGRAM, 7, 1500);
+    site.Send(PacketKind::DATAGRAM, 8, 1400);
+    RunUntil(100 * MS);
+    // 1396 + 124 bytes take 1.52 ms, then 1400 more.
+    const std::vector<FarHost::Arrival> expected{{12'920'000, 8, false}, {16'520'000, 7, false}};
+    NS_TEST_EXPECT_MSG_EQ((site.destination.arrivals == expected), true, "arrivals");
+    NS_TEST_EXPECT_MSG_EQ(site.Counts().fragmented, 1, "fragmented");
+    NS_TEST_EXPECT_MSG_EQ(site.Counts().tooBig, 0, "dropped");
+}
 
-  private:
-    void DoRun() override
-    {
-        LinkMtuSpec spec = Mtu(TooBig::SILENT);
-        spec.reassemblyDelay = 5 * MS;
-        Site site(spec);
-        site.source.SetDontFragment(DontFragment::CLEAR);
-        site.Send(PacketKind::DATAGRAM, 7, 1500);
-        site.Send(PacketKind::DATAGRAM, 8, 1400);
-        RunUntil(100 * MS);
-        // 1396 + 124 bytes take 1.52 ms, then 1400 more.
-        const std::vector<FarHost::Arrival> expected{{12'920'000, 8, false},
-                                                     {16'520'000, 7, false}};
-        NS_TEST_EXPECT_MSG_EQ((site.destination.arrivals == expected), true, "arrivals");
-        NS_TEST_EXPECT_MSG_EQ(site.Counts().fragmented, 1, "fragmented");
-        NS_TEST_EXPECT_MSG_EQ(site.Counts().tooBig, 0, "dropped");
-    }
-};
-
-class BlackHoleTest : public SimulationTestCase
+TEST_CASE(SimulationTestCase,
+          BlackHoleTest,
+          "A black hole takes the packets that do not fit, and no others")
 {
-  public:
-    BlackHoleTest()
-        : SimulationTestCase("A black hole takes the packets that do not fit, and no others")
-    {
-    }
+    Site site(Mtu(TooBig::SILENT));
+    Sender sender;
+    site.source.BelongTo(sender, 52);
+    site.Send(PacketKind::DATA, 1, 1401);
+    site.Send(PacketKind::DATA, 2, 1400);
+    RunUntil(100 * MS);
+    NS_TEST_EXPECT_MSG_EQ(site.destination.arrivals.size(), 1, "arrivals");
+    NS_TEST_EXPECT_MSG_EQ(site.destination.arrivals.front().segment, 2, "what fits");
+    NS_TEST_EXPECT_MSG_EQ(site.Counts().tooBig, 1, "dropped");
+    NS_TEST_EXPECT_MSG_EQ(sender.heard.size(), 0, "messages");
+    // Segments that are split fit, and count as one.
+    site.source.SetMss(1348);
+    site.Send(PacketKind::DATA, 3, 1500);
+    RunUntil(200 * MS);
+    NS_TEST_EXPECT_MSG_EQ(site.destination.arrivals.size(), 2, "arrivals");
+    NS_TEST_EXPECT_MSG_EQ(site.destination.arrivals.back().segment, 3, "the segment");
+    // 1400 + 52 + 100 bytes.
+    NS_TEST_EXPECT_MSG_EQ(site.destination.arrivals.back().time,
+                          100 * MS + 1'552'000 + 10 * MS,
+                          "with its last piece");
+}
 
-  private:
-    void DoRun() override
-    {
-        Site site(Mtu(TooBig::SILENT));
-        Sender sender;
-        site.source.BelongTo(sender, 52);
-        site.Send(PacketKind::DATA, 1, 1401);
-        site.Send(PacketKind::DATA, 2, 1400);
-        RunUntil(100 * MS);
-        NS_TEST_EXPECT_MSG_EQ(site.destination.arrivals.size(), 1, "arrivals");
-        NS_TEST_EXPECT_MSG_EQ(site.destination.arrivals.front().segment, 2, "what fits");
-        NS_TEST_EXPECT_MSG_EQ(site.Counts().tooBig, 1, "dropped");
-        NS_TEST_EXPECT_MSG_EQ(sender.heard.size(), 0, "messages");
-        // Segments that are split fit, and count as one.
-        site.source.SetMss(1348);
-        site.Send(PacketKind::DATA, 3, 1500);
-        RunUntil(200 * MS);
-        NS_TEST_EXPECT_MSG_EQ(site.destination.arrivals.size(), 2, "arrivals");
-        NS_TEST_EXPECT_MSG_EQ(site.destination.arrivals.back().segment, 3, "the segment");
-        // 1400 + 52 + 100 bytes.
-        NS_TEST_EXPECT_MSG_EQ(site.destination.arrivals.back().time,
-                              100 * MS + 1'552'000 + 10 * MS,
-                              "with its last piece");
-    }
-};
-
-class MessageTest : public SimulationTestCase
+TEST_CASE(SimulationTestCase,
+          MessageTest,
+          "A router tells TCP the MTU; a host whose datagrams did not fit "
+          "fragments the next; QUIC does not listen")
 {
-  public:
-    MessageTest()
-        : SimulationTestCase("A router tells TCP the MTU; a host whose datagrams did not fit "
-                             "fragments the next; QUIC does not listen")
-    {
-    }
+    Site tcp(Mtu(TooBig::TELL));
+    Sender sender;
+    tcp.source.BelongTo(sender, 52);
+    tcp.Send(PacketKind::DATA, 1, 1500);
+    Site udp(Mtu(TooBig::TELL));
+    udp.Send(PacketKind::DATAGRAM, 1, 1500);
+    Site quic(Mtu(TooBig::TELL));
+    quic.source.SetDontFragment(DontFragment::SET);
+    quic.Send(PacketKind::DATAGRAM, 1, 1500);
+    RunUntil(50 * MS);
+    const std::vector<std::pair<int64_t, uint32_t>> heard{{3 * MS, 1400}};
+    NS_TEST_EXPECT_MSG_EQ((sender.heard == heard), true, "TCP hears of it");
+    udp.Send(PacketKind::DATAGRAM, 2, 1500);
+    quic.Send(PacketKind::DATAGRAM, 2, 1500);
+    RunUntil(100 * MS);
+    NS_TEST_EXPECT_MSG_EQ(udp.destination.arrivals.size(), 1, "datagrams");
+    NS_TEST_EXPECT_MSG_EQ(udp.destination.arrivals.front().segment, 2, "the second one");
+    NS_TEST_EXPECT_MSG_EQ(udp.Counts().fragmented, 0, "the host did it");
+    NS_TEST_EXPECT_MSG_EQ(quic.destination.arrivals.size(), 0, "QUIC's packets");
+    NS_TEST_EXPECT_MSG_EQ(quic.Counts().tooBig, 2, "all of them");
+}
 
-  private:
-    void DoRun() override
-    {
-        Site tcp(Mtu(TooBig::TELL));
-        Sender sender;
-        tcp.source.BelongTo(sender, 52);
-        tcp.Send(PacketKind::DATA, 1, 1500);
-        Site udp(Mtu(TooBig::TELL));
-        udp.Send(PacketKind::DATAGRAM, 1, 1500);
-        Site quic(Mtu(TooBig::TELL));
-        quic.source.SetDontFragment(DontFragment::SET);
-        quic.Send(PacketKind::DATAGRAM, 1, 1500);
-        RunUntil(50 * MS);
-        const std::vector<std::pair<int64_t, uint32_t>> heard{{3 * MS, 1400}};
-        NS_TEST_EXPECT_MSG_EQ((sender.heard == heard), true, "TCP hears of it");
-        udp.Send(PacketKind::DATAGRAM, 2, 1500);
-        quic.Send(PacketKind::DATAGRAM, 2, 1500);
-        RunUntil(100 * MS);
-        NS_TEST_EXPECT_MSG_EQ(udp.destination.arrivals.size(), 1, "datagrams");
-        NS_TEST_EXPECT_MSG_EQ(udp.destination.arrivals.front().segment, 2, "the second one");
-        NS_TEST_EXPECT_MSG_EQ(udp.Counts().fragmented, 0, "the host did it");
-        NS_TEST_EXPECT_MSG_EQ(quic.destination.arrivals.size(), 0, "QUIC's packets");
-        NS_TEST_EXPECT_MSG_EQ(quic.Counts().tooBig, 2, "all of them");
-    }
-};
-
-class FirewallTest : public SimulationTestCase
+TEST_CASE(SimulationTestCase,
+          FirewallTest,
+          "A firewall that drops fragments drops what would be fragmented")
 {
-  public:
-    FirewallTest()
-        : SimulationTestCase("A firewall that drops fragments drops what would be fragmented")
-    {
-    }
-
-  private:
-    void DoRun() override
-    {
-        LinkMtuSpec spec = Mtu(TooBig::FRAGMENT);
-        spec.dropsFragments = true;
-        Site site(spec);
-        site.Send(PacketKind::DATAGRAM, 1, 1401);
-        site.Send(PacketKind::DATAGRAM, 2, 1400);
-        site.Send(PacketKind::FRAGMENT, 3, 500);
-        RunUntil(100 * MS);
-        NS_TEST_EXPECT_MSG_EQ(site.destination.arrivals.size(), 1, "arrivals");
-        NS_TEST_EXPECT_MSG_EQ(site.Counts().fragmentDrops, 2, "dropped");
-        NS_TEST_EXPECT_MSG_EQ(site.Counts().fragmented, 0, "fragmented");
-    }
-};
-
-class PathMtuTestSuite : public ns3::TestSuite
-{
-  public:
-    PathMtuTestSuite()
-        : ns3::TestSuite("tunnelcc-path-mtu", Type::UNIT)
-    {
-        AddTestCase(new FragmentTest, Duration::QUICK);
-        AddTestCase(new FragmentingRouterTest, Duration::QUICK);
-        AddTestCase(new BlackHoleTest, Duration::QUICK);
-        AddTestCase(new MessageTest, Duration::QUICK);
-        AddTestCase(new FirewallTest, Duration::QUICK);
-    }
-};
-
-PathMtuTestSuite g_pathMtuTestSuite;
+    LinkMtuSpec spec = Mtu(TooBig::FRAGMENT);
+    spec.dropsFragments = true;
+    Site site(spec);
+    site.Send(PacketKind::DATAGRAM, 1, 1401);
+    site.Send(PacketKind::DATAGRAM, 2, 1400);
+    site.Send(PacketKind::FRAGMENT, 3, 500);
+    RunUntil(100 * MS);
+    NS_TEST_EXPECT_MSG_EQ(site.destination.arrivals.size(), 1, "arrivals");
+    NS_TEST_EXPECT_MSG_EQ(site.Counts().fragmentDrops, 2, "dropped");
+    NS_TEST_EXPECT_MSG_EQ(site.Counts().fragmented, 0, "fragmented");
+}
 
 } // namespace

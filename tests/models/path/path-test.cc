@@ -21,6 +21,8 @@ namespace
 
 using namespace tunnelcc;
 
+TEST_SUITE("tunnelcc-path");
+
 RandomStream
 LossStream()
 {
@@ -152,10 +154,7 @@ class LinkReferenceTest : public SimulationTestCase
 class LinkLimitTest : public SimulationTestCase
 {
   public:
-    LinkLimitTest()
-        : SimulationTestCase("The packet in service does not count against the limit")
-    {
-    }
+    using SimulationTestCase::SimulationTestCase;
 
   private:
     static int CountTaken(const LinkSpec& spec)
@@ -187,109 +186,83 @@ class LinkLimitTest : public SimulationTestCase
     }
 };
 
-class LinkRoundingTest : public SimulationTestCase
+ADD_CASE(LinkLimitTest, "The packet in service does not count against the limit");
+
+TEST_CASE(SimulationTestCase,
+          LinkRoundingTest,
+          "Rounding to nanoseconds does not drift over a million packets")
 {
-  public:
-    LinkRoundingTest()
-        : SimulationTestCase("Rounding to nanoseconds does not drift over a million packets")
+    for (const double rate : {1e3, 7e6, 2.03e9, 99'999'999.0, 400e9})
     {
-    }
-
-  private:
-    void DoRun() override
-    {
-        for (const double rate : {1e3, 7e6, 2.03e9, 99'999'999.0, 400e9})
-        {
-            std::mt19937 random(5);
-            LinkSpec spec;
-            spec.rate = rate;
-            Link link(spec, LossStream());
-            unsigned __int128 work = 0;
-            int64_t departure = 0;
-            const int packets = rate < 1e6 ? 10'000 : 1'000'000;
-            for (int i = 0; i < packets; ++i)
-            {
-                const uint32_t bytes = 40 + random() % 1'461;
-                work += static_cast<unsigned __int128>(bytes) * 8'000'000'000U;
-                departure = link.Enqueue(0, bytes);
-            }
-            const auto exact = static_cast<int64_t>(work / static_cast<uint64_t>(rate));
-            NS_TEST_EXPECT_MSG_EQ(departure, exact, "whole nanoseconds at " << rate << " bit/s");
-        }
-    }
-};
-
-class LinkMeasurementTest : public SimulationTestCase
-{
-  public:
-    LinkMeasurementTest()
-        : SimulationTestCase("Waiting times and bytes served, by hand")
-    {
-    }
-
-  private:
-    void DoRun() override
-    {
+        std::mt19937 random(5);
         LinkSpec spec;
-        spec.rate = 8e6; // 1000 bytes a millisecond
+        spec.rate = rate;
         Link link(spec, LossStream());
-        link.Enqueue(0, 1'000);
-        link.StartMeasuring();
-        for (int i = 0; i < 4; ++i)
+        unsigned __int128 work = 0;
+        int64_t departure = 0;
+        const int packets = rate < 1e6 ? 10'000 : 1'000'000;
+        for (int i = 0; i < packets; ++i)
         {
-            link.Enqueue(500 * US, 1'000);
+            const uint32_t bytes = 40 + random() % 1'461;
+            work += static_cast<unsigned __int128>(bytes) * 8'000'000'000U;
+            departure = link.Enqueue(0, bytes);
         }
-        const Histogram& delay = link.QueueDelay();
-        NS_TEST_EXPECT_MSG_EQ_TOL(link.ServedBytes(2'250 * US), 2'250, 1e-6, "in the middle");
-        NS_TEST_EXPECT_MSG_EQ(link.WaitingBytes(2'250 * US), 2'000, "two wait, one is in service");
-        NS_TEST_EXPECT_MSG_EQ(delay.Count(),
-                              2,
-                              "two have waited, the first before measuring began");
-        NS_TEST_EXPECT_MSG_EQ_TOL(delay.Mean(), 1.0e6, 0.5, "mean of 0.5 and 1.5 ms");
-        NS_TEST_EXPECT_MSG_EQ(link.ServedBytes(SECOND), 5'000, "all");
-        NS_TEST_EXPECT_MSG_EQ(delay.Count(), 4, "all since the measurement began");
-        NS_TEST_EXPECT_MSG_EQ_TOL(delay.Mean(), 2.0e6, 0.5, "mean of 0.5, 1.5, 2.5 and 3.5 ms");
-
-        Link unlimited(LinkSpec{}, LossStream());
-        NS_TEST_EXPECT_MSG_EQ(unlimited.Enqueue(7, 1'000), 7, "no rate, no delay");
-        NS_TEST_EXPECT_MSG_EQ(unlimited.ServedBytes(7), 1'000, "served at once");
+        const auto exact = static_cast<int64_t>(work / static_cast<uint64_t>(rate));
+        NS_TEST_EXPECT_MSG_EQ(departure, exact, "whole nanoseconds at " << rate << " bit/s");
     }
-};
+}
 
-class LossPositionTest : public SimulationTestCase
+TEST_CASE(SimulationTestCase, LinkMeasurementTest, "Waiting times and bytes served, by hand")
 {
-  public:
-    LossPositionTest()
-        : SimulationTestCase("Loss before the queue saves its capacity, loss after it does not")
+    LinkSpec spec;
+    spec.rate = 8e6; // 1000 bytes a millisecond
+    Link link(spec, LossStream());
+    link.Enqueue(0, 1'000);
+    link.StartMeasuring();
+    for (int i = 0; i < 4; ++i)
     {
+        link.Enqueue(500 * US, 1'000);
     }
+    const Histogram& delay = link.QueueDelay();
+    NS_TEST_EXPECT_MSG_EQ_TOL(link.ServedBytes(2'250 * US), 2'250, 1e-6, "in the middle");
+    NS_TEST_EXPECT_MSG_EQ(link.WaitingBytes(2'250 * US), 2'000, "two wait, one is in service");
+    NS_TEST_EXPECT_MSG_EQ(delay.Count(), 2, "two have waited, the first before measuring began");
+    NS_TEST_EXPECT_MSG_EQ_TOL(delay.Mean(), 1.0e6, 0.5, "mean of 0.5 and 1.5 ms");
+    NS_TEST_EXPECT_MSG_EQ(link.ServedBytes(SECOND), 5'000, "all");
+    NS_TEST_EXPECT_MSG_EQ(delay.Count(), 4, "all since the measurement began");
+    NS_TEST_EXPECT_MSG_EQ_TOL(delay.Mean(), 2.0e6, 0.5, "mean of 0.5, 1.5, 2.5 and 3.5 ms");
 
-  private:
-    void DoRun() override
+    Link unlimited(LinkSpec{}, LossStream());
+    NS_TEST_EXPECT_MSG_EQ(unlimited.Enqueue(7, 1'000), 7, "no rate, no delay");
+    NS_TEST_EXPECT_MSG_EQ(unlimited.ServedBytes(7), 1'000, "served at once");
+}
+
+TEST_CASE(SimulationTestCase,
+          LossPositionTest,
+          "Loss before the queue saves its capacity, loss after it does not")
+{
+    LinkSpec spec;
+    spec.rate = 8e6;
+    spec.loss = 0.5;
+    for (const bool isBefore : {true, false})
     {
-        LinkSpec spec;
-        spec.rate = 8e6;
-        spec.loss = 0.5;
-        for (const bool isBefore : {true, false})
+        spec.lossPosition = isBefore ? LinkPosition::BEFORE : LinkPosition::AFTER;
+        Link link(spec, LossStream());
+        constexpr uint64_t PACKETS = 1'000;
+        uint64_t arrived = 0;
+        for (uint64_t i = 0; i < PACKETS; ++i)
         {
-            spec.lossPosition = isBefore ? LinkPosition::BEFORE : LinkPosition::AFTER;
-            Link link(spec, LossStream());
-            constexpr uint64_t PACKETS = 1'000;
-            uint64_t arrived = 0;
-            for (uint64_t i = 0; i < PACKETS; ++i)
-            {
-                arrived += link.Enqueue(0, 1'000) != Link::DROPPED;
-            }
-            const uint64_t served = isBefore ? arrived : PACKETS;
-            NS_TEST_EXPECT_MSG_EQ(link.RandomLosses().all, PACKETS - arrived, "losses");
-            NS_TEST_EXPECT_MSG_EQ(link.Drops().all, 0, "not the queue's");
-            NS_TEST_EXPECT_MSG_EQ(link.PacketsIn().all, PACKETS, "all were offered");
-            NS_TEST_EXPECT_MSG_EQ(link.ServedBytes(3'000 * SECOND),
-                                  1'000 * served,
-                                  "what took up the link");
+            arrived += link.Enqueue(0, 1'000) != Link::DROPPED;
         }
+        const uint64_t served = isBefore ? arrived : PACKETS;
+        NS_TEST_EXPECT_MSG_EQ(link.RandomLosses().all, PACKETS - arrived, "losses");
+        NS_TEST_EXPECT_MSG_EQ(link.Drops().all, 0, "not the queue's");
+        NS_TEST_EXPECT_MSG_EQ(link.PacketsIn().all, PACKETS, "all were offered");
+        NS_TEST_EXPECT_MSG_EQ(link.ServedBytes(3'000 * SECOND),
+                              1'000 * served,
+                              "what took up the link");
     }
-};
+}
 
 /// Notes what arrives and when.
 class Destination final : public PacketSink
@@ -319,119 +292,90 @@ class Destination final : public PacketSink
     std::vector<Arrival>& m_arrivals;
 };
 
-class DelayLineTest : public SimulationTestCase
+TEST_CASE(SimulationTestCase,
+          DelayLineTest,
+          "Delay lines deliver everything, in order, with its extras")
 {
-  public:
-    DelayLineTest()
-        : SimulationTestCase("Delay lines deliver everything, in order, with its extras")
+    std::mt19937 random(6);
+    std::vector<Destination::Arrival> arrivals;
+    std::vector<Destination::Arrival> expected;
+    PathDirection direction;
+    std::deque<Destination> destinations;
+    std::vector<Channel> channels;
+    const std::vector<int64_t> delays{0, 10, 10, 500, 10'000};
+    for (const int64_t delay : delays)
     {
+        destinations.emplace_back(static_cast<int>(destinations.size()), arrivals);
+        channels.emplace_back(direction, delay);
     }
-
-  private:
-    void DoRun() override
+    int64_t now = 0;
+    for (uint32_t i = 0; i < 20'000; ++i)
     {
-        std::mt19937 random(6);
-        std::vector<Destination::Arrival> arrivals;
-        std::vector<Destination::Arrival> expected;
-        PathDirection direction;
-        std::deque<Destination> destinations;
-        std::vector<Channel> channels;
-        const std::vector<int64_t> delays{0, 10, 10, 500, 10'000};
-        for (const int64_t delay : delays)
-        {
-            destinations.emplace_back(static_cast<int>(destinations.size()), arrivals);
-            channels.emplace_back(direction, delay);
-        }
-        int64_t now = 0;
-        for (uint32_t i = 0; i < 20'000; ++i)
-        {
-            now += random() % 30;
-            const size_t choice = random() % delays.size();
-            Packet packet{};
-            packet.kind = PacketKind::DATA;
-            packet.sink = &destinations[choice];
-            packet.segment = i;
-            packet.sackBlocks = random() % 3;
-            At(now, [&channels, packet, now, choice] {
-                PacketExtras extras{};
-                extras.blocks.begin[0] = packet.segment + 1;
-                channels[choice].Send(now, packet, 52, &extras);
-            });
-            expected.emplace_back(now + delays[choice], choice, i);
-        }
-        ns3::Simulator::Run();
-        for (const Destination& destination : destinations)
-        {
-            NS_TEST_EXPECT_MSG_EQ(destination.isClockRight, true, "the simulator's clock agrees");
-            NS_TEST_EXPECT_MSG_EQ(destination.areExtrasRight, true, "extras");
-        }
-        // Lines of equal delay are one; those of different delay may tie, in order of their making.
-        auto byTime = [&](const auto& a, const auto& b) {
-            const auto key = [&](const auto& x) {
-                return std::make_pair(std::get<0>(x), delays[std::get<1>(x)]);
-            };
-            return key(a) < key(b);
+        now += random() % 30;
+        const size_t choice = random() % delays.size();
+        Packet packet{};
+        packet.kind = PacketKind::DATA;
+        packet.sink = &destinations[choice];
+        packet.segment = i;
+        packet.sackBlocks = random() % 3;
+        At(now, [&channels, packet, now, choice] {
+            PacketExtras extras{};
+            extras.blocks.begin[0] = packet.segment + 1;
+            channels[choice].Send(now, packet, 52, &extras);
+        });
+        expected.emplace_back(now + delays[choice], choice, i);
+    }
+    ns3::Simulator::Run();
+    for (const Destination& destination : destinations)
+    {
+        NS_TEST_EXPECT_MSG_EQ(destination.isClockRight, true, "the simulator's clock agrees");
+        NS_TEST_EXPECT_MSG_EQ(destination.areExtrasRight, true, "extras");
+    }
+    // Lines of equal delay are one; those of different delay may tie, in order of their making.
+    auto byTime = [&](const auto& a, const auto& b) {
+        const auto key = [&](const auto& x) {
+            return std::make_pair(std::get<0>(x), delays[std::get<1>(x)]);
         };
-        std::stable_sort(expected.begin(), expected.end(), byTime);
-        std::stable_sort(arrivals.begin(), arrivals.end(), byTime);
-        NS_TEST_EXPECT_MSG_EQ((arrivals == expected), true, "arrivals");
-    }
-};
+        return key(a) < key(b);
+    };
+    std::stable_sort(expected.begin(), expected.end(), byTime);
+    std::stable_sort(arrivals.begin(), arrivals.end(), byTime);
+    NS_TEST_EXPECT_MSG_EQ((arrivals == expected), true, "arrivals");
+}
 
-class ChannelTest : public SimulationTestCase
+TEST_CASE(SimulationTestCase,
+          ChannelTest,
+          "A packet takes its place in the queue, then its own delay")
 {
-  public:
-    ChannelTest()
-        : SimulationTestCase("A packet takes its place in the queue, then its own delay")
-    {
-    }
+    LinkSpec spec;
+    spec.rate = 8e6; // 1000 bytes a millisecond
+    spec.bufferPackets = 1;
+    PathDirection direction(spec, PathStreams::Forward(1));
+    std::vector<Destination::Arrival> arrivals;
+    Destination near(0, arrivals);
+    Destination far(1, arrivals);
+    Channel toNear(direction, 10 * MS);
+    Channel toFar(direction, 20 * MS);
+    auto send = [](Channel& channel, Destination& sink, uint32_t segment) {
+        Packet packet{};
+        packet.sink = &sink;
+        packet.segment = segment;
+        channel.Send(0, packet, 1'000);
+    };
+    send(toFar, far, 1);   // in service
+    send(toNear, near, 2); // waits
+    send(toFar, far, 3);   // is dropped
+    ns3::Simulator::Run();
+    const std::vector<Destination::Arrival> expected{{12 * MS, 0, 2}, {21 * MS, 1, 1}};
+    NS_TEST_EXPECT_MSG_EQ((arrivals == expected), true, "arrivals");
+}
 
-  private:
-    void DoRun() override
-    {
-        LinkSpec spec;
-        spec.rate = 8e6; // 1000 bytes a millisecond
-        spec.bufferPackets = 1;
-        PathDirection direction(spec, PathStreams::Forward(1));
-        std::vector<Destination::Arrival> arrivals;
-        Destination near(0, arrivals);
-        Destination far(1, arrivals);
-        Channel toNear(direction, 10 * MS);
-        Channel toFar(direction, 20 * MS);
-        auto send = [](Channel& channel, Destination& sink, uint32_t segment) {
-            Packet packet{};
-            packet.sink = &sink;
-            packet.segment = segment;
-            channel.Send(0, packet, 1'000);
-        };
-        send(toFar, far, 1);   // in service
-        send(toNear, near, 2); // waits
-        send(toFar, far, 3);   // is dropped
-        ns3::Simulator::Run();
-        const std::vector<Destination::Arrival> expected{{12 * MS, 0, 2}, {21 * MS, 1, 1}};
-        NS_TEST_EXPECT_MSG_EQ((arrivals == expected), true, "arrivals");
-    }
-};
-
-class PathTestSuite : public ns3::TestSuite
+ADD_CASES
 {
-  public:
-    PathTestSuite()
-        : ns3::TestSuite("tunnelcc-path", Type::UNIT)
-    {
-        AddTestCase(new LinkReferenceTest("limit in bytes", 30'000, 0, 0), Duration::QUICK);
-        AddTestCase(new LinkReferenceTest("limit in packets", 0, 20, 0), Duration::QUICK);
-        AddTestCase(new LinkReferenceTest("both, framed", 20'000, 20, 38), Duration::QUICK);
-        AddTestCase(new LinkReferenceTest("no limit", 0, 0, 38), Duration::QUICK);
-        AddTestCase(new LinkLimitTest, Duration::QUICK);
-        AddTestCase(new LinkRoundingTest, Duration::QUICK);
-        AddTestCase(new LinkMeasurementTest, Duration::QUICK);
-        AddTestCase(new LossPositionTest, Duration::QUICK);
-        AddTestCase(new DelayLineTest, Duration::QUICK);
-        AddTestCase(new ChannelTest, Duration::QUICK);
-    }
-};
-
-PathTestSuite g_pathTestSuite;
+    AddCase(new LinkReferenceTest("limit in bytes", 30'000, 0, 0));
+    AddCase(new LinkReferenceTest("limit in packets", 0, 20, 0));
+    AddCase(new LinkReferenceTest("both, framed", 20'000, 20, 38));
+    AddCase(new LinkReferenceTest("no limit", 0, 0, 38));
+}
 
 } // namespace

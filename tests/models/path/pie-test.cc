@@ -8,6 +8,7 @@
  */
 #include "path/pie.h"
 #include "support/queue-disc-subject.h"
+#include "support/test-case.h"
 
 #include "ns3/pie-queue-disc.h"
 
@@ -18,13 +19,12 @@ namespace
 
 using namespace tunnelcc;
 
+TEST_SUITE("tunnelcc-path-pie");
+
 class PieStockTest : public SimulationTestCase
 {
   public:
-    PieStockTest()
-        : SimulationTestCase("PIE drops and marks the very packets that ns-3's does")
-    {
-    }
+    using SimulationTestCase::SimulationTestCase;
 
   private:
     static ns3::Ptr<ns3::QueueDisc> MakeStock()
@@ -55,13 +55,12 @@ class PieStockTest : public SimulationTestCase
     }
 };
 
+ADD_CASE(PieStockTest, "PIE drops and marks the very packets that ns-3's does");
+
 class PieTargetTest : public SimulationTestCase
 {
   public:
-    PieTargetTest()
-        : SimulationTestCase("PIE holds a waiting time of 15 ms, and lets bursts pass")
-    {
-    }
+    using SimulationTestCase::SimulationTestCase;
 
   private:
     void DoRun() override
@@ -102,17 +101,6 @@ class PieTargetTest : public SimulationTestCase
     }
 };
 
-class PathPieTestSuite : public ns3::TestSuite
-{
-  public:
-    PathPieTestSuite()
-        : ns3::TestSuite("tunnelcc-path-pie", Type::UNIT)
-    {
-        AddTestCase(new PieStockTest, Duration::QUICK);
-        AddTestCase(new PieTargetTest, Duration::QUICK);
-    }
-};
-
-PathPieTestSuite g_pathPieTestSuite;
+ADD_CASE(PieTargetTest, "PIE holds a waiting time of 15 ms, and lets bursts pass");
 
 } // namespace

@@ -22,6 +22,8 @@ namespace
 
 using namespace tunnelcc;
 
+TEST_SUITE("tunnelcc-path-queued-link");
+
 constexpr uint32_t SENDERS = 5;
 
 /// Notes which packets of one sender arrive, and when.
@@ -153,50 +155,42 @@ class QueuedLinkTestCase : public SimulationTestCase
     }
 };
 
-class SameAsDropTailTest : public QueuedLinkTestCase
+TEST_CASE(QueuedLinkTestCase,
+          SameAsDropTailTest,
+          "Behind a discipline that never acts, a link is a drop-tail link")
 {
-  public:
-    SameAsDropTailTest()
-        : QueuedLinkTestCase("Behind a discipline that never acts, a link is a drop-tail link")
+    LinkSpec spec = MakeSpec(CodelSpec{.target = 1'000 * SECOND, .interval = 5 * MS});
+    spec.rateSteps = {{100 * MS, 20e6}, {300 * MS, 0}, {350 * MS, 80e6}};
+    spec.ratePeriod = 350 * MS;
+    spec.loss = 0.01;
+    spec.framing = 38;
+    Outcome queued(spec);
+    queued.direction.GetBottleneck()->StartMeasuring();
+    Send(queued, 20'000, 1);
+    ns3::Simulator::Destroy();
+    spec.queue = DropTailSpec{};
+    Ns3Simulator::Install();
+    Outcome plain(spec);
+    plain.direction.GetBottleneck()->StartMeasuring();
+    Send(plain, 20'000, 1);
+    for (uint32_t sender = 0; sender < SENDERS; ++sender)
     {
+        NS_TEST_EXPECT_MSG_EQ((queued.sinks[sender].arrivals == plain.sinks[sender].arrivals),
+                              true,
+                              "arrivals from sender " << sender);
+        NS_TEST_EXPECT_MSG_GT(plain.sinks[sender].arrivals.size(), 1'000, "many");
     }
-
-  private:
-    void DoRun() override
-    {
-        LinkSpec spec = MakeSpec(CodelSpec{.target = 1'000 * SECOND, .interval = 5 * MS});
-        spec.rateSteps = {{100 * MS, 20e6}, {300 * MS, 0}, {350 * MS, 80e6}};
-        spec.ratePeriod = 350 * MS;
-        spec.loss = 0.01;
-        spec.framing = 38;
-        Outcome queued(spec);
-        queued.direction.GetBottleneck()->StartMeasuring();
-        Send(queued, 20'000, 1);
-        ns3::Simulator::Destroy();
-        spec.queue = DropTailSpec{};
-        Ns3Simulator::Install();
-        Outcome plain(spec);
-        plain.direction.GetBottleneck()->StartMeasuring();
-        Send(plain, 20'000, 1);
-        for (uint32_t sender = 0; sender < SENDERS; ++sender)
-        {
-            NS_TEST_EXPECT_MSG_EQ((queued.sinks[sender].arrivals == plain.sinks[sender].arrivals),
-                                  true,
-                                  "arrivals from sender " << sender);
-            NS_TEST_EXPECT_MSG_GT(plain.sinks[sender].arrivals.size(), 1'000, "many");
-        }
-        NS_TEST_EXPECT_MSG_EQ((queued.waiting == plain.waiting), true, "bytes that wait");
-        NS_TEST_EXPECT_MSG_EQ((queued.served == plain.served), true, "bytes served");
-        Bottleneck& ours = *queued.direction.GetBottleneck();
-        Bottleneck& theirs = *plain.direction.GetBottleneck();
-        NS_TEST_EXPECT_MSG_EQ(ours.Drops().all, theirs.Drops().all, "drops");
-        NS_TEST_EXPECT_MSG_GT(theirs.Drops().all, 100, "overload drops");
-        NS_TEST_EXPECT_MSG_EQ(ours.RandomLosses().all, theirs.RandomLosses().all, "losses");
-        NS_TEST_EXPECT_MSG_EQ(ours.QueueDelay().Mean(), theirs.QueueDelay().Mean(), "mean wait");
-        NS_TEST_EXPECT_MSG_EQ(ours.QueueDelay().Count(), theirs.QueueDelay().Count(), "packets");
-        NS_TEST_EXPECT_MSG_EQ(ours.OfferedBytes(SECOND), theirs.OfferedBytes(SECOND), "offered");
-    }
-};
+    NS_TEST_EXPECT_MSG_EQ((queued.waiting == plain.waiting), true, "bytes that wait");
+    NS_TEST_EXPECT_MSG_EQ((queued.served == plain.served), true, "bytes served");
+    Bottleneck& ours = *queued.direction.GetBottleneck();
+    Bottleneck& theirs = *plain.direction.GetBottleneck();
+    NS_TEST_EXPECT_MSG_EQ(ours.Drops().all, theirs.Drops().all, "drops");
+    NS_TEST_EXPECT_MSG_GT(theirs.Drops().all, 100, "overload drops");
+    NS_TEST_EXPECT_MSG_EQ(ours.RandomLosses().all, theirs.RandomLosses().all, "losses");
+    NS_TEST_EXPECT_MSG_EQ(ours.QueueDelay().Mean(), theirs.QueueDelay().Mean(), "mean wait");
+    NS_TEST_EXPECT_MSG_EQ(ours.QueueDelay().Count(), theirs.QueueDelay().Count(), "packets");
+    NS_TEST_EXPECT_MSG_EQ(ours.OfferedBytes(SECOND), theirs.OfferedBytes(SECOND), "offered");
+}
 
 class MeasuredPacketsTest : public QueuedLinkTestCase
 {
@@ -325,24 +319,16 @@ class ConservationTest : public QueuedLinkTestCase
     LinkSpec m_spec;
 };
 
-class PathQueuedLinkTestSuite : public ns3::TestSuite
+ADD_CASES
 {
-  public:
-    PathQueuedLinkTestSuite()
-        : ns3::TestSuite("tunnelcc-path-queued-link", Type::UNIT)
+    AddCase(new MeasuredPacketsTest(CODEL));
+    AddCase(new MeasuredPacketsTest(FQ_CODEL));
+    for (const QueueSpec& discipline :
+         {QueueSpec(CODEL), QueueSpec(FQ_CODEL), QueueSpec(PIE), QueueSpec(RED)})
     {
-        AddTestCase(new SameAsDropTailTest, Duration::QUICK);
-        AddTestCase(new MeasuredPacketsTest(CODEL), Duration::QUICK);
-        AddTestCase(new MeasuredPacketsTest(FQ_CODEL), Duration::QUICK);
-        for (const QueueSpec& discipline :
-             {QueueSpec(CODEL), QueueSpec(FQ_CODEL), QueueSpec(PIE), QueueSpec(RED)})
-        {
-            AddTestCase(new ConservationTest(discipline, true), Duration::QUICK);
-            AddTestCase(new ConservationTest(discipline, false), Duration::QUICK);
-        }
+        AddCase(new ConservationTest(discipline, true));
+        AddCase(new ConservationTest(discipline, false));
     }
-};
-
-PathQueuedLinkTestSuite g_pathQueuedLinkTestSuite;
+}
 
 } // namespace

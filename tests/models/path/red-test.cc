@@ -8,6 +8,7 @@
  */
 #include "path/red.h"
 #include "support/queue-disc-subject.h"
+#include "support/test-case.h"
 
 #include "ns3/red-queue-disc.h"
 #include "ns3/string.h"
@@ -19,13 +20,12 @@ namespace
 
 using namespace tunnelcc;
 
+TEST_SUITE("tunnelcc-path-red");
+
 class RedTest : public SimulationTestCase
 {
   public:
-    RedTest()
-        : SimulationTestCase("RED spaces drops evenly, by the average between its thresholds")
-    {
-    }
+    using SimulationTestCase::SimulationTestCase;
 
   private:
     /// Packets between drops while the average stands at `waiting` packets.
@@ -127,13 +127,12 @@ class RedTest : public SimulationTestCase
     }
 };
 
+ADD_CASE(RedTest, "RED spaces drops evenly, by the average between its thresholds");
+
 class RedStockTest : public SimulationTestCase
 {
   public:
-    RedStockTest()
-        : SimulationTestCase("RED drops as often and keeps queues as long as ns-3's")
-    {
-    }
+    using SimulationTestCase::SimulationTestCase;
 
   private:
     static ns3::Ptr<ns3::QueueDisc> MakeStock()
@@ -191,17 +190,6 @@ class RedStockTest : public SimulationTestCase
     }
 };
 
-class PathRedTestSuite : public ns3::TestSuite
-{
-  public:
-    PathRedTestSuite()
-        : ns3::TestSuite("tunnelcc-path-red", Type::UNIT)
-    {
-        AddTestCase(new RedTest, Duration::QUICK);
-        AddTestCase(new RedStockTest, Duration::QUICK);
-    }
-};
-
-PathRedTestSuite g_pathRedTestSuite;
+ADD_CASE(RedStockTest, "RED drops as often and keeps queues as long as ns-3's");
 
 } // namespace

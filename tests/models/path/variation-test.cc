@@ -6,7 +6,6 @@
 #include "support/simulation-test-case.h"
 
 #include "ns3/simulator.h"
-#include "ns3/test.h"
 
 #include <algorithm>
 #include <cmath>
@@ -22,6 +21,8 @@ using namespace tunnelcc;
 
 namespace
 {
+
+TEST_SUITE("tunnelcc-path-variation");
 
 RandomStream
 Stream(uint32_t number)
@@ -46,194 +47,147 @@ class Destination final : public PacketSink
     std::vector<Arrival> arrivals;
 };
 
-class RateStepTest : public SimulationTestCase
+TEST_CASE(SimulationTestCase,
+          RateStepTest,
+          "A packet in service when the rate changes is served partly at each")
 {
-  public:
-    RateStepTest()
-        : SimulationTestCase("A packet in service when the rate changes is served partly at each")
-    {
-    }
+    LinkSpec spec;
+    spec.rate = 8e6; // 1000 bytes a millisecond
+    spec.rateSteps = {{1'500 * US, 4e6}, {2 * MS, 16e6}, {10 * MS, 8e6}};
+    Link link(spec, Stream(1));
+    NS_TEST_EXPECT_MSG_EQ(link.Enqueue(0, 1'000), 1'000 * US, "at the first rate");
+    // 500 bytes by 1.5 ms, 250 more by 2 ms, the last 250 in 0.125 ms.
+    NS_TEST_EXPECT_MSG_EQ(link.Enqueue(0, 1'000), 2'125 * US, "across two changes");
+    NS_TEST_EXPECT_MSG_EQ(link.Enqueue(20 * MS, 1'000), 21 * MS, "a change while idle");
+    NS_TEST_EXPECT_MSG_EQ_TOL(link.OfferedBytes(3 * MS), 1'500 + 250 + 2'000, 1e-6, "offered");
+}
 
-  private:
-    void DoRun() override
-    {
-        LinkSpec spec;
-        spec.rate = 8e6; // 1000 bytes a millisecond
-        spec.rateSteps = {{1'500 * US, 4e6}, {2 * MS, 16e6}, {10 * MS, 8e6}};
-        Link link(spec, Stream(1));
-        NS_TEST_EXPECT_MSG_EQ(link.Enqueue(0, 1'000), 1'000 * US, "at the first rate");
-        // 500 bytes by 1.5 ms, 250 more by 2 ms, the last 250 in 0.125 ms.
-        NS_TEST_EXPECT_MSG_EQ(link.Enqueue(0, 1'000), 2'125 * US, "across two changes");
-        NS_TEST_EXPECT_MSG_EQ(link.Enqueue(20 * MS, 1'000), 21 * MS, "a change while idle");
-        NS_TEST_EXPECT_MSG_EQ_TOL(link.OfferedBytes(3 * MS), 1'500 + 250 + 2'000, 1e-6, "offered");
-    }
-};
-
-class LatePacketTest : public SimulationTestCase
+TEST_CASE(SimulationTestCase,
+          LatePacketTest,
+          "Late packets are overtaken by the ones that left within their delay")
 {
-  public:
-    LatePacketTest()
-        : SimulationTestCase("Late packets are overtaken by the ones that left within their delay")
+    LinkSpec spec;
+    spec.rate = 8e6; // 1000 bytes a millisecond
+    spec.reorder = 0.2;
+    spec.reorderDelay = 2'500 * US;
+    PathDirection direction(spec, PathStreams::Forward(1));
+    Destination destination;
+    Channel channel(direction, 10 * MS);
+    constexpr int PACKETS = 1'000;
+    for (int i = 0; i < PACKETS; ++i)
     {
+        Packet packet{};
+        packet.sink = &destination;
+        packet.segment = i;
+        channel.Send(0, packet, 1'000);
     }
-
-  private:
-    void DoRun() override
+    ns3::Simulator::Run();
+    int late = 0;
+    for (const Arrival& arrival : destination.arrivals)
     {
-        LinkSpec spec;
-        spec.rate = 8e6; // 1000 bytes a millisecond
-        spec.reorder = 0.2;
-        spec.reorderDelay = 2'500 * US;
-        PathDirection direction(spec, PathStreams::Forward(1));
-        Destination destination;
-        Channel channel(direction, 10 * MS);
-        constexpr int PACKETS = 1'000;
-        for (int i = 0; i < PACKETS; ++i)
-        {
-            Packet packet{};
-            packet.sink = &destination;
-            packet.segment = i;
-            channel.Send(0, packet, 1'000);
-        }
-        ns3::Simulator::Run();
-        int late = 0;
-        for (const Arrival& arrival : destination.arrivals)
-        {
-            const int64_t punctual = (arrival.segment + 1) * MS + 10 * MS;
-            const int64_t lateness = arrival.time - punctual;
-            NS_TEST_ASSERT_MSG_EQ((lateness == 0 || lateness == 2'500 * US),
-                                  true,
-                                  "on either line");
-            late += lateness > 0;
-        }
-        NS_TEST_EXPECT_MSG_EQ(destination.arrivals.size(), PACKETS, "none is lost");
-        NS_TEST_EXPECT_MSG_EQ_TOL(late, 200, 40, "a fifth is late");
+        const int64_t punctual = (arrival.segment + 1) * MS + 10 * MS;
+        const int64_t lateness = arrival.time - punctual;
+        NS_TEST_ASSERT_MSG_EQ((lateness == 0 || lateness == 2'500 * US), true, "on either line");
+        late += lateness > 0;
     }
-};
+    NS_TEST_EXPECT_MSG_EQ(destination.arrivals.size(), PACKETS, "none is lost");
+    NS_TEST_EXPECT_MSG_EQ_TOL(late, 200, 40, "a fifth is late");
+}
 
-class RepeatingRateTest : public SimulationTestCase
+TEST_CASE(SimulationTestCase, RepeatingRateTest, "Rates repeat, and a rate of 0 holds packets up")
 {
-  public:
-    RepeatingRateTest()
-        : SimulationTestCase("Rates repeat, and a rate of 0 holds packets up")
+    LinkSpec spec;
+    spec.rate = 8e6; // 1000 bytes a millisecond for 2 ms, nothing for 3 ms, and again
+    spec.rateSteps = {{2 * MS, 0}, {5 * MS, 8e6}};
+    spec.ratePeriod = 5 * MS;
+    Link link(spec, Stream(1));
+    std::vector<int64_t> departures;
+    for (int i = 0; i < 5; ++i)
     {
+        departures.push_back(link.Enqueue(0, 1'000));
     }
+    const std::vector<int64_t> expected{MS, 5 * MS, 6 * MS, 10 * MS, 11 * MS};
+    NS_TEST_EXPECT_MSG_EQ((departures == expected), true, "departures");
+    NS_TEST_EXPECT_MSG_EQ(link.Enqueue(5'003 * MS, 1'000), 5'006 * MS, "a thousand times on");
+    NS_TEST_EXPECT_MSG_EQ_TOL(link.OfferedBytes(1'500 * US), 1'500, 1e-6, "at first");
+    NS_TEST_EXPECT_MSG_EQ_TOL(link.OfferedBytes(4 * MS), 2'000, 1e-6, "during the outage");
+    NS_TEST_EXPECT_MSG_EQ_TOL(link.OfferedBytes(5'001 * MS), 2'001'000, 1e-3, "later");
+    LinkSpec late; // begins with an outage
+    late.rateSteps = {{MS, 8e6}};
+    Link waiting(late, Stream(1));
+    NS_TEST_EXPECT_MSG_EQ(waiting.Enqueue(0, 1'000), 2 * MS, "it is a link all the same");
+}
 
-  private:
-    void DoRun() override
-    {
-        LinkSpec spec;
-        spec.rate = 8e6; // 1000 bytes a millisecond for 2 ms, nothing for 3 ms, and again
-        spec.rateSteps = {{2 * MS, 0}, {5 * MS, 8e6}};
-        spec.ratePeriod = 5 * MS;
-        Link link(spec, Stream(1));
-        std::vector<int64_t> departures;
-        for (int i = 0; i < 5; ++i)
-        {
-            departures.push_back(link.Enqueue(0, 1'000));
-        }
-        const std::vector<int64_t> expected{MS, 5 * MS, 6 * MS, 10 * MS, 11 * MS};
-        NS_TEST_EXPECT_MSG_EQ((departures == expected), true, "departures");
-        NS_TEST_EXPECT_MSG_EQ(link.Enqueue(5'003 * MS, 1'000), 5'006 * MS, "a thousand times on");
-        NS_TEST_EXPECT_MSG_EQ_TOL(link.OfferedBytes(1'500 * US), 1'500, 1e-6, "at first");
-        NS_TEST_EXPECT_MSG_EQ_TOL(link.OfferedBytes(4 * MS), 2'000, 1e-6, "during the outage");
-        NS_TEST_EXPECT_MSG_EQ_TOL(link.OfferedBytes(5'001 * MS), 2'001'000, 1e-3, "later");
-        LinkSpec late; // begins with an outage
-        late.rateSteps = {{MS, 8e6}};
-        Link waiting(late, Stream(1));
-        NS_TEST_EXPECT_MSG_EQ(waiting.Enqueue(0, 1'000), 2 * MS, "it is a link all the same");
-    }
-};
-
-class PolicerTest : public SimulationTestCase
+TEST_CASE(SimulationTestCase,
+          PolicerTest,
+          "A policer passes burst plus rate times time, and all of it")
 {
-  public:
-    PolicerTest()
-        : SimulationTestCase("A policer passes burst plus rate times time, and all of it")
+    constexpr double RATE = 8e6; // a byte a microsecond
+    constexpr uint64_t BURST = 10'000;
+    Policer policer({RATE, BURST});
+    std::mt19937 random(3);
+
+    struct Passed
     {
-    }
+        int64_t time;
+        double before; //!< bytes that passed earlier
+    };
 
-  private:
-    void DoRun() override
+    std::vector<Passed> passed;
+    double total = 0;
+    double tokens = BURST;
+    int64_t now = 0;
+    for (int i = 0; i < 3'000; ++i)
     {
-        constexpr double RATE = 8e6; // a byte a microsecond
-        constexpr uint64_t BURST = 10'000;
-        Policer policer({RATE, BURST});
-        std::mt19937 random(3);
-
-        struct Passed
+        const auto gap = static_cast<int64_t>(random() % (i % 300 < 200 ? 800'000 : 3'000'000));
+        now += gap;
+        const uint32_t bytes = 40 + random() % 1'461;
+        tokens = std::min<double>(BURST, tokens + static_cast<double>(gap) / US);
+        const bool passes = policer.Admit(now, bytes);
+        NS_TEST_ASSERT_MSG_EQ(passes, (tokens >= bytes), "packet " << i);
+        if (passes)
         {
-            int64_t time;
-            double before; //!< bytes that passed earlier
-        };
-
-        std::vector<Passed> passed;
-        double total = 0;
-        double tokens = BURST;
-        int64_t now = 0;
-        for (int i = 0; i < 3'000; ++i)
-        {
-            const auto gap = static_cast<int64_t>(random() % (i % 300 < 200 ? 800'000 : 3'000'000));
-            now += gap;
-            const uint32_t bytes = 40 + random() % 1'461;
-            tokens = std::min<double>(BURST, tokens + static_cast<double>(gap) / US);
-            const bool passes = policer.Admit(now, bytes);
-            NS_TEST_ASSERT_MSG_EQ(passes, (tokens >= bytes), "packet " << i);
-            if (passes)
+            tokens -= bytes;
+            passed.push_back({now, total});
+            total += bytes;
+            for (const Passed& earlier : passed)
             {
-                tokens -= bytes;
-                passed.push_back({now, total});
-                total += bytes;
-                for (const Passed& earlier : passed)
-                {
-                    const double most = BURST + static_cast<double>(now - earlier.time) / US;
-                    NS_TEST_ASSERT_MSG_LT_OR_EQ(total - earlier.before, most + 1e-6, "conforms");
-                }
+                const double most = BURST + static_cast<double>(now - earlier.time) / US;
+                NS_TEST_ASSERT_MSG_LT_OR_EQ(total - earlier.before, most + 1e-6, "conforms");
             }
         }
-        NS_TEST_EXPECT_MSG_LT(passed.size(), 2'900, "some are dropped");
     }
-};
+    NS_TEST_EXPECT_MSG_LT(passed.size(), 2'900, "some are dropped");
+}
 
-class PolicerPlaceTest : public SimulationTestCase
+TEST_CASE(SimulationTestCase,
+          PolicerPlaceTest,
+          "A policer before the queue keeps it short, one behind sees it smooth")
 {
-  public:
-    PolicerPlaceTest()
-        : SimulationTestCase("A policer before the queue keeps it short, one behind sees it smooth")
+    LinkSpec spec;
+    spec.rate = 8e6; // 1000 bytes a millisecond
+    spec.policer = PolicerSpec{8e6, 2'000, LinkPosition::BEFORE};
+    Link before(spec, Stream(1));
+    spec.policer->position = LinkPosition::AFTER;
+    Link behind(spec, Stream(1));
+    int passedBefore = 0;
+    int passedBehind = 0;
+    for (int i = 0; i < 10; ++i)
     {
+        passedBefore += before.Enqueue(0, 1'000) != Link::DROPPED;
+        passedBehind += behind.Enqueue(0, 1'000) != Link::DROPPED;
     }
-
-  private:
-    void DoRun() override
-    {
-        LinkSpec spec;
-        spec.rate = 8e6; // 1000 bytes a millisecond
-        spec.policer = PolicerSpec{8e6, 2'000, LinkPosition::BEFORE};
-        Link before(spec, Stream(1));
-        spec.policer->position = LinkPosition::AFTER;
-        Link behind(spec, Stream(1));
-        int passedBefore = 0;
-        int passedBehind = 0;
-        for (int i = 0; i < 10; ++i)
-        {
-            passedBefore += before.Enqueue(0, 1'000) != Link::DROPPED;
-            passedBehind += behind.Enqueue(0, 1'000) != Link::DROPPED;
-        }
-        NS_TEST_EXPECT_MSG_EQ(passedBefore, 2, "the burst alone");
-        NS_TEST_EXPECT_MSG_EQ(before.PolicerDrops().value().all, 8, "the rest");
-        NS_TEST_EXPECT_MSG_EQ(before.WaitingBytes(0), 1'000, "one waits");
-        NS_TEST_EXPECT_MSG_EQ(passedBehind, 10, "a millisecond apart");
-        NS_TEST_EXPECT_MSG_EQ(behind.WaitingBytes(0), 9'000, "all wait");
-    }
-};
+    NS_TEST_EXPECT_MSG_EQ(passedBefore, 2, "the burst alone");
+    NS_TEST_EXPECT_MSG_EQ(before.PolicerDrops().value().all, 8, "the rest");
+    NS_TEST_EXPECT_MSG_EQ(before.WaitingBytes(0), 1'000, "one waits");
+    NS_TEST_EXPECT_MSG_EQ(passedBehind, 10, "a millisecond apart");
+    NS_TEST_EXPECT_MSG_EQ(behind.WaitingBytes(0), 9'000, "all wait");
+}
 
 class JitterTest : public SimulationTestCase
 {
   public:
-    JitterTest()
-        : SimulationTestCase("Jitter has its mean; packets overtake only where they may")
-    {
-    }
+    using SimulationTestCase::SimulationTestCase;
 
   private:
     static constexpr int PACKETS = 20'000;
@@ -321,14 +275,12 @@ class JitterTest : public SimulationTestCase
     }
 };
 
+ADD_CASE(JitterTest, "Jitter has its mean; packets overtake only where they may");
+
 class DelayStepTest : public SimulationTestCase
 {
   public:
-    DelayStepTest()
-        : SimulationTestCase("At a step of the delay, packets in flight are overtaken, or waited "
-                             "for, or lost")
-    {
-    }
+    using SimulationTestCase::SimulationTestCase;
 
   private:
     static constexpr int64_t EXTRA = 1 * MS; // of the flow
@@ -372,49 +324,40 @@ class DelayStepTest : public SimulationTestCase
     }
 };
 
-class LossStepTest : public SimulationTestCase
-{
-  public:
-    LossStepTest()
-        : SimulationTestCase("Loss has its value of the time, random or periodic")
-    {
-    }
+ADD_CASE(DelayStepTest,
+         "At a step of the delay, packets in flight are overtaken, or waited "
+         "for, or lost");
 
-  private:
-    void DoRun() override
+TEST_CASE(SimulationTestCase, LossStepTest, "Loss has its value of the time, random or periodic")
+{
+    LinkSpec spec;
+    spec.lossSteps = {{10 * MS, 1}, {20 * MS, 0}, {30 * MS, 0.25}};
+    spec.lossPattern = LossPattern::PERIODIC;
+    Link link(spec, Stream(1));
+    std::vector<int64_t> lost;
+    for (int64_t time = 0; time < 50; ++time)
     {
-        LinkSpec spec;
-        spec.lossSteps = {{10 * MS, 1}, {20 * MS, 0}, {30 * MS, 0.25}};
-        spec.lossPattern = LossPattern::PERIODIC;
-        Link link(spec, Stream(1));
-        std::vector<int64_t> lost;
-        for (int64_t time = 0; time < 50; ++time)
+        if (link.Enqueue(time * MS, 1'000) == Link::DROPPED)
         {
-            if (link.Enqueue(time * MS, 1'000) == Link::DROPPED)
-            {
-                lost.push_back(time);
-            }
+            lost.push_back(time);
         }
-        std::vector<int64_t> expected{10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 33, 37, 41, 45, 49};
-        NS_TEST_EXPECT_MSG_EQ((lost == expected), true, "every fourth from 30 ms on");
-        spec.lossPattern = LossPattern::RANDOM;
-        spec.lossSteps = {{10 * MS, 0.3}, {20 * SECOND, 0}};
-        Link random(spec, Stream(2));
-        for (int64_t time = 0; time < 30'000; ++time)
-        {
-            random.Enqueue(time * MS, 1'000);
-        }
-        NS_TEST_EXPECT_MSG_EQ_TOL(random.RandomLosses().all, 0.3 * 19'990, 260, "four sigma");
     }
-};
+    std::vector<int64_t> expected{10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 33, 37, 41, 45, 49};
+    NS_TEST_EXPECT_MSG_EQ((lost == expected), true, "every fourth from 30 ms on");
+    spec.lossPattern = LossPattern::RANDOM;
+    spec.lossSteps = {{10 * MS, 0.3}, {20 * SECOND, 0}};
+    Link random(spec, Stream(2));
+    for (int64_t time = 0; time < 30'000; ++time)
+    {
+        random.Enqueue(time * MS, 1'000);
+    }
+    NS_TEST_EXPECT_MSG_EQ_TOL(random.RandomLosses().all, 0.3 * 19'990, 260, "four sigma");
+}
 
 class BufferStepTest : public SimulationTestCase
 {
   public:
-    BufferStepTest()
-        : SimulationTestCase("A buffer has its size of the time; what waits in it stays")
-    {
-    }
+    using SimulationTestCase::SimulationTestCase;
 
   private:
     template <class Offer>
@@ -463,24 +406,6 @@ class BufferStepTest : public SimulationTestCase
     }
 };
 
-class PathVariationTestSuite : public ns3::TestSuite
-{
-  public:
-    PathVariationTestSuite()
-        : ns3::TestSuite("tunnelcc-path-variation", Type::UNIT)
-    {
-        AddTestCase(new RateStepTest, Duration::QUICK);
-        AddTestCase(new LatePacketTest, Duration::QUICK);
-        AddTestCase(new RepeatingRateTest, Duration::QUICK);
-        AddTestCase(new PolicerTest, Duration::QUICK);
-        AddTestCase(new PolicerPlaceTest, Duration::QUICK);
-        AddTestCase(new JitterTest, Duration::QUICK);
-        AddTestCase(new DelayStepTest, Duration::QUICK);
-        AddTestCase(new LossStepTest, Duration::QUICK);
-        AddTestCase(new BufferStepTest, Duration::QUICK);
-    }
-};
-
-PathVariationTestSuite g_pathVariationTestSuite;
+ADD_CASE(BufferStepTest, "A buffer has its size of the time; what waits in it stays");
 
 } // namespace

@@ -7,8 +7,7 @@
  * Checks what probes measure with: histograms.
  */
 #include "path/histogram.h"
-
-#include "ns3/test.h"
+#include "support/test-case.h"
 
 #include <algorithm>
 #include <cmath>
@@ -20,13 +19,12 @@ namespace
 
 using namespace tunnelcc;
 
+TEST_SUITE("tunnelcc-probe");
+
 class HistogramTest : public ns3::TestCase
 {
   public:
-    HistogramTest()
-        : ns3::TestCase("A histogram's quantiles are those of the sorted records")
-    {
-    }
+    using ns3::TestCase::TestCase;
 
   private:
     void CheckQuantiles(std::vector<int64_t> records)
@@ -77,16 +75,6 @@ class HistogramTest : public ns3::TestCase
     }
 };
 
-class ProbeTestSuite : public ns3::TestSuite
-{
-  public:
-    ProbeTestSuite()
-        : ns3::TestSuite("tunnelcc-probe", Type::UNIT)
-    {
-        AddTestCase(new HistogramTest, Duration::QUICK);
-    }
-};
-
-ProbeTestSuite g_probeTestSuite;
+ADD_CASE(HistogramTest, "A histogram's quantiles are those of the sorted records");
 
 } // namespace

@@ -9,6 +9,7 @@
  */
 #include "quic/chromium-bbr.h"
 #include "support/quic-hosts.h"
+#include "support/test-case.h"
 
 #include <deque>
 #include <vector>
@@ -17,6 +18,8 @@ namespace
 {
 
 using namespace tunnelcc;
+
+TEST_SUITE("tunnelcc-quic-bbr");
 
 using Mode = ChromiumBbr::Mode;
 
@@ -93,131 +96,100 @@ struct BbrScript
     int64_t now{0};
 };
 
-class ByteSamplesTest : public ns3::TestCase
+TEST_CASE(ns3::TestCase,
+          ByteSamplesTest,
+          "A sample is the lower of the rates of sending and of arriving")
 {
-  public:
-    ByteSamplesTest()
-        : ns3::TestCase("A sample is the lower of the rates of sending and of arriving")
+    ByteSampler sampler;
+    sampler.OnSent(0, 0, 1000, 1000, true);
+    NS_TEST_EXPECT_MSG_EQ(sampler.OnAcked(40 * MS, 0).sent.isKnown, false, "nothing before it");
+    for (uint64_t i = 1; i <= 10; ++i)
     {
+        const auto time = static_cast<int64_t>(40 + i) * MS;
+        sampler.OnSent(time, i, 1000, 1000 * i, true);
     }
+    // 2 was sent 42 ms after 0, and 3 kB with it; 1 and 2 arrive in 42 ms after 0 did.
+    sampler.OnAcked(81 * MS, 1);
+    auto sample = sampler.OnAcked(82 * MS, 2);
+    NS_TEST_EXPECT_MSG_EQ_TOL(sample.bandwidth, 2000 / 0.042, 1, "2 kB in 42 ms");
+    NS_TEST_EXPECT_MSG_EQ(sample.rtt, 40 * MS, "since it left");
+    // Late by a whole RTT: what counts is when it arrived.
+    sample = sampler.OnAcked(122 * MS, 3);
+    NS_TEST_EXPECT_MSG_EQ_TOL(sample.bandwidth, 3000 / 0.082, 1, "3 kB in 82 ms");
+    // Two losses lower what arrived, not what was sent: 6 is the fourth after 0 that arrives.
+    sampler.OnLost(4, 1000);
+    sampler.OnLost(5, 1000);
+    sample = sampler.OnAcked(122 * MS + 1, 6);
+    NS_TEST_EXPECT_MSG_EQ_TOL(sample.bandwidth, 4000 / 0.082, 1, "4 kB in 82 ms");
+    NS_TEST_EXPECT_MSG_EQ(sampler.Lost(), 2000, "both");
 
-  private:
-    void DoRun() override
-    {
-        ByteSampler sampler;
-        sampler.OnSent(0, 0, 1000, 1000, true);
-        NS_TEST_EXPECT_MSG_EQ(sampler.OnAcked(40 * MS, 0).sent.isKnown, false, "nothing before it");
-        for (uint64_t i = 1; i <= 10; ++i)
-        {
-            const auto time = static_cast<int64_t>(40 + i) * MS;
-            sampler.OnSent(time, i, 1000, 1000 * i, true);
-        }
-        // 2 was sent 42 ms after 0, and 3 kB with it; 1 and 2 arrive in 42 ms after 0 did.
-        sampler.OnAcked(81 * MS, 1);
-        auto sample = sampler.OnAcked(82 * MS, 2);
-        NS_TEST_EXPECT_MSG_EQ_TOL(sample.bandwidth, 2000 / 0.042, 1, "2 kB in 42 ms");
-        NS_TEST_EXPECT_MSG_EQ(sample.rtt, 40 * MS, "since it left");
-        // Late by a whole RTT: what counts is when it arrived.
-        sample = sampler.OnAcked(122 * MS, 3);
-        NS_TEST_EXPECT_MSG_EQ_TOL(sample.bandwidth, 3000 / 0.082, 1, "3 kB in 82 ms");
-        // Two losses lower what arrived, not what was sent: 6 is the fourth after 0 that arrives.
-        sampler.OnLost(4, 1000);
-        sampler.OnLost(5, 1000);
-        sample = sampler.OnAcked(122 * MS + 1, 6);
-        NS_TEST_EXPECT_MSG_EQ_TOL(sample.bandwidth, 4000 / 0.082, 1, "4 kB in 82 ms");
-        NS_TEST_EXPECT_MSG_EQ(sampler.Lost(), 2000, "both");
+    sampler.MarkAppLimited();
+    sampler.OnSent(1000 * MS, 11, 1000, 5000, true);
+    sample = sampler.OnAcked(1040 * MS, 11);
+    NS_TEST_EXPECT_MSG_EQ_TOL(sample.bandwidth, 1000 / 0.918, 1, "1 kB since 6 arrived");
+    NS_TEST_EXPECT_MSG_EQ(sample.sent.isAppLimited, true, "until one sent since is acknowledged");
+    sampler.OnSent(1041 * MS, 12, 1000, 1000, true);
+    NS_TEST_EXPECT_MSG_EQ(sampler.OnAcked(1081 * MS, 12).sent.isAppLimited, false, "it was");
 
-        sampler.MarkAppLimited();
-        sampler.OnSent(1000 * MS, 11, 1000, 5000, true);
-        sample = sampler.OnAcked(1040 * MS, 11);
-        NS_TEST_EXPECT_MSG_EQ_TOL(sample.bandwidth, 1000 / 0.918, 1, "1 kB since 6 arrived");
-        NS_TEST_EXPECT_MSG_EQ(sample.sent.isAppLimited,
-                              true,
-                              "until one sent since is acknowledged");
-        sampler.OnSent(1041 * MS, 12, 1000, 1000, true);
-        NS_TEST_EXPECT_MSG_EQ(sampler.OnAcked(1081 * MS, 12).sent.isAppLimited, false, "it was");
+    // Sent 80 ms after 0 and back in 1 ms: the rate of sending is the lower one.
+    ByteSampler other;
+    other.OnSent(0, 0, 1000, 1000, true);
+    other.OnAcked(40 * MS, 0);
+    other.OnSent(41 * MS, 1, 1000, 1000, true);
+    other.OnSent(80 * MS, 2, 1000, 2000, true);
+    other.OnAcked(81 * MS, 1);
+    sample = other.OnAcked(81 * MS, 2);
+    NS_TEST_EXPECT_MSG_EQ_TOL(sample.bandwidth, 2000 / 0.080, 1, "2 kB in 80 ms, not in 41");
+}
 
-        // Sent 80 ms after 0 and back in 1 ms: the rate of sending is the lower one.
-        ByteSampler other;
-        other.OnSent(0, 0, 1000, 1000, true);
-        other.OnAcked(40 * MS, 0);
-        other.OnSent(41 * MS, 1, 1000, 1000, true);
-        other.OnSent(80 * MS, 2, 1000, 2000, true);
-        other.OnAcked(81 * MS, 1);
-        sample = other.OnAcked(81 * MS, 2);
-        NS_TEST_EXPECT_MSG_EQ_TOL(sample.bandwidth, 2000 / 0.080, 1, "2 kB in 80 ms, not in 41");
-    }
-};
-
-class StartUpWindowTest : public ns3::TestCase
+TEST_CASE(ns3::TestCase,
+          StartUpWindowTest,
+          "In start-up the window is two BDP, not the 2.885 of the rate")
 {
-  public:
-    StartUpWindowTest()
-        : ns3::TestCase("In start-up the window is two BDP, not the 2.885 of the rate")
+    BbrScript script(400);
+    script.Run(100); // half a round
+    const uint64_t bdp = 40 * static_cast<uint64_t>(RATE / 1000);
+    for (int i = 0; i < 450 && script.bbr.GetMode() == Mode::STARTUP; ++i)
     {
+        script.Run(1);
+        NS_TEST_EXPECT_MSG_LT_OR_EQ(script.bbr.Window(),
+                                    2 * bdp + 2 * BYTES,
+                                    "no more than two BDP and what an ACK adds");
     }
+    NS_TEST_EXPECT_MSG_GT(script.bbr.Window(), 3 * bdp / 2, "it grew");
+    NS_TEST_EXPECT_MSG_EQ_TOL(script.state.pacingRate, 2.887 * RATE, 0.01 * RATE, "the rate");
+}
 
-  private:
-    void DoRun() override
-    {
-        BbrScript script(400);
-        script.Run(100); // half a round
-        const uint64_t bdp = 40 * static_cast<uint64_t>(RATE / 1000);
-        for (int i = 0; i < 450 && script.bbr.GetMode() == Mode::STARTUP; ++i)
-        {
-            script.Run(1);
-            NS_TEST_EXPECT_MSG_LT_OR_EQ(script.bbr.Window(),
-                                        2 * bdp + 2 * BYTES,
-                                        "no more than two BDP and what an ACK adds");
-        }
-        NS_TEST_EXPECT_MSG_GT(script.bbr.Window(), 3 * bdp / 2, "it grew");
-        NS_TEST_EXPECT_MSG_EQ_TOL(script.state.pacingRate, 2.887 * RATE, 0.01 * RATE, "the rate");
-    }
-};
-
-class LargerPacketsTest : public ns3::TestCase
+TEST_CASE(ns3::TestCase, LargerPacketsTest, "Larger packets change neither estimate nor window")
 {
-  public:
-    LargerPacketsTest()
-        : ns3::TestCase("Larger packets change neither estimate nor window")
+    BbrScript script(400);
+    script.Run(3000);
+    NS_TEST_ASSERT_MSG_EQ(script.bbr.GetPhase(), "PROBE_BW", "400 packets are the BDP");
+    const uint64_t window = script.bbr.Window();
+    NS_TEST_EXPECT_MSG_EQ_TOL(script.bbr.GetBandwidth(), RATE, 1e-3 * RATE, "of the path");
+    script.bbr.OnPacketBytes(1439);
+    script.bytes = 1439;
+    for (int i = 0; i < 10; ++i)
     {
+        script.Run(50);
+        NS_TEST_EXPECT_MSG_EQ_TOL(script.bbr.GetBandwidth(),
+                                  RATE,
+                                  1e-3 * RATE,
+                                  "in bytes it is the same");
     }
-
-  private:
-    void DoRun() override
-    {
-        BbrScript script(400);
-        script.Run(3000);
-        NS_TEST_ASSERT_MSG_EQ(script.bbr.GetPhase(), "PROBE_BW", "400 packets are the BDP");
-        const uint64_t window = script.bbr.Window();
-        NS_TEST_EXPECT_MSG_EQ_TOL(script.bbr.GetBandwidth(), RATE, 1e-3 * RATE, "of the path");
-        script.bbr.OnPacketBytes(1439);
-        script.bytes = 1439;
-        for (int i = 0; i < 10; ++i)
-        {
-            script.Run(50);
-            NS_TEST_EXPECT_MSG_EQ_TOL(script.bbr.GetBandwidth(),
-                                      RATE,
-                                      1e-3 * RATE,
-                                      "in bytes it is the same");
-        }
-        NS_TEST_EXPECT_MSG_EQ_TOL(static_cast<double>(script.bbr.Window()),
-                                  static_cast<double>(window),
-                                  0.01 * static_cast<double>(window),
-                                  "and so is the window");
-        NS_TEST_EXPECT_MSG_EQ(script.state.cwnd,
-                              (script.bbr.Window() + 1438) / 1439,
-                              "in packets it is smaller");
-    }
-};
+    NS_TEST_EXPECT_MSG_EQ_TOL(static_cast<double>(script.bbr.Window()),
+                              static_cast<double>(window),
+                              0.01 * static_cast<double>(window),
+                              "and so is the window");
+    NS_TEST_EXPECT_MSG_EQ(script.state.cwnd,
+                          (script.bbr.Window() + 1438) / 1439,
+                          "in packets it is smaller");
+}
 
 class StartUpLossTest : public ns3::TestCase
 {
   public:
-    StartUpLossTest()
-        : ns3::TestCase("Start-up ends when eight ACKs of a round tell of losses of 2 %")
-    {
-    }
+    using ns3::TestCase::TestCase;
 
   private:
     void DoRun() override
@@ -252,50 +224,28 @@ class StartUpLossTest : public ns3::TestCase
     }
 };
 
-class RecoveryWindowTest : public ns3::TestCase
+ADD_CASE(StartUpLossTest, "Start-up ends when eight ACKs of a round tell of losses of 2 %");
+
+TEST_CASE(ns3::TestCase,
+          RecoveryWindowTest,
+          "A loss conserves packets for a round; then two leave for each one")
 {
-  public:
-    RecoveryWindowTest()
-        : ns3::TestCase("A loss conserves packets for a round; then two leave for each one")
-    {
-    }
-
-  private:
-    void DoRun() override
-    {
-        BbrScript script(400);
-        script.Run(3000);
-        NS_TEST_ASSERT_MSG_EQ(script.bbr.GetPhase(), "PROBE_BW", "after start-up");
-        script.now += 200 * US;
-        script.Settle(2, 4);
-        NS_TEST_EXPECT_MSG_EQ(script.bbr.Window(), 396 * BYTES, "394 in flight, two acknowledged");
-        script.Send(2);
-        script.Run(196);
-        NS_TEST_EXPECT_MSG_EQ(script.bbr.Window(), 396 * BYTES, "one for one, in this round");
-        script.now += 200 * US;
-        script.Settle(2, 1); // a loss in the next round goes on with it, and more may leave
-        script.Send(2);
-        script.Run(20);
-        NS_TEST_EXPECT_MSG_GT(script.bbr.Window(), 399 * BYTES, "it grows");
-        script.Run(250);
-        NS_TEST_EXPECT_MSG_GT(script.bbr.Window(), 780 * BYTES, "a round without a loss ends it");
-    }
-};
-
-class QuicBbrTestSuite : public ns3::TestSuite
-{
-  public:
-    QuicBbrTestSuite()
-        : ns3::TestSuite("tunnelcc-quic-bbr", Type::UNIT)
-    {
-        AddTestCase(new ByteSamplesTest, Duration::QUICK);
-        AddTestCase(new StartUpWindowTest, Duration::QUICK);
-        AddTestCase(new LargerPacketsTest, Duration::QUICK);
-        AddTestCase(new StartUpLossTest, Duration::QUICK);
-        AddTestCase(new RecoveryWindowTest, Duration::QUICK);
-    }
-};
-
-const QuicBbrTestSuite g_quicBbrTestSuite;
+    BbrScript script(400);
+    script.Run(3000);
+    NS_TEST_ASSERT_MSG_EQ(script.bbr.GetPhase(), "PROBE_BW", "after start-up");
+    script.now += 200 * US;
+    script.Settle(2, 4);
+    NS_TEST_EXPECT_MSG_EQ(script.bbr.Window(), 396 * BYTES, "394 in flight, two acknowledged");
+    script.Send(2);
+    script.Run(196);
+    NS_TEST_EXPECT_MSG_EQ(script.bbr.Window(), 396 * BYTES, "one for one, in this round");
+    script.now += 200 * US;
+    script.Settle(2, 1); // a loss in the next round goes on with it, and more may leave
+    script.Send(2);
+    script.Run(20);
+    NS_TEST_EXPECT_MSG_GT(script.bbr.Window(), 399 * BYTES, "it grows");
+    script.Run(250);
+    NS_TEST_EXPECT_MSG_GT(script.bbr.Window(), 780 * BYTES, "a round without a loss ends it");
+}
 
 } // namespace

@@ -7,6 +7,7 @@
  * Checks what congestion control hears of QUIC's packets, and how they are paced.
  */
 #include "support/quic-hosts.h"
+#include "support/test-case.h"
 
 #include <string>
 
@@ -14,6 +15,8 @@ namespace
 {
 
 using namespace tunnelcc;
+
+TEST_SUITE("tunnelcc-quic-congestion");
 
 /// Congestion control of packets that the script sends, and settles, by hand. The RTT is 100 ms.
 struct CongestionScript
@@ -86,34 +89,23 @@ class LoneAcksTest : public ns3::TestCase
     const bool m_count;
 };
 
-class DeliveredBytesTest : public ns3::TestCase
+TEST_CASE(ns3::TestCase,
+          DeliveredBytesTest,
+          "Samples of the rate and windows count bytes delivered, as full packets")
 {
-  public:
-    DeliveredBytesTest()
-        : ns3::TestCase("Samples of the rate and windows count bytes delivered, as full packets")
-    {
-    }
-
-  private:
-    void DoRun() override
-    {
-        CongestionScript script("bbr");
-        script.Send(8, 320);
-        script.Send(2, 1280);
-        script.Settle(100 * MS, 0, 10, QuicPacketFate::ACKED);
-        const SenderState& state = script.congestion.State();
-        NS_TEST_EXPECT_MSG_EQ(state.delivered, 4, "two of eight quarters, and two");
-        NS_TEST_EXPECT_MSG_EQ(state.cwnd, 32 + 4, "in start-up");
-    }
-};
+    CongestionScript script("bbr");
+    script.Send(8, 320);
+    script.Send(2, 1280);
+    script.Settle(100 * MS, 0, 10, QuicPacketFate::ACKED);
+    const SenderState& state = script.congestion.State();
+    NS_TEST_EXPECT_MSG_EQ(state.delivered, 4, "two of eight quarters, and two");
+    NS_TEST_EXPECT_MSG_EQ(state.cwnd, 32 + 4, "in start-up");
+}
 
 class RecoveryPeriodTest : public ns3::TestCase
 {
   public:
-    RecoveryPeriodTest()
-        : ns3::TestCase("A further loss makes a recovery period longer where BBR runs")
-    {
-    }
+    using ns3::TestCase::TestCase;
 
   private:
     void DoRun() override
@@ -138,19 +130,12 @@ class RecoveryPeriodTest : public ns3::TestCase
     }
 };
 
-class QuicCongestionTestSuite : public ns3::TestSuite
-{
-  public:
-    QuicCongestionTestSuite()
-        : ns3::TestSuite("tunnelcc-quic-congestion", Type::UNIT)
-    {
-        AddTestCase(new LoneAcksTest(true), Duration::QUICK);
-        AddTestCase(new LoneAcksTest(false), Duration::QUICK);
-        AddTestCase(new DeliveredBytesTest, Duration::QUICK);
-        AddTestCase(new RecoveryPeriodTest, Duration::QUICK);
-    }
-};
+ADD_CASE(RecoveryPeriodTest, "A further loss makes a recovery period longer where BBR runs");
 
-const QuicCongestionTestSuite g_quicCongestionTestSuite;
+ADD_CASES
+{
+    AddCase(new LoneAcksTest(true));
+    AddCase(new LoneAcksTest(false));
+}
 
 } // namespace

@@ -14,6 +14,7 @@
 #include "path/path.h"
 #include "socket/linux-tcp-settings.h"
 #include "socket/linux-tcp-socket-factory.h"
+#include "support/test-case.h"
 #include "traffic/bulk-receiver.h"
 #include "traffic/bulk-sender.h"
 #include "transport/endpoint.h"
@@ -33,7 +34,6 @@
 #include "ns3/point-to-point-helper.h"
 #include "ns3/pointer.h"
 #include "ns3/string.h"
-#include "ns3/test.h"
 #include "ns3/traffic-control-helper.h"
 #include "ns3/uinteger.h"
 
@@ -44,6 +44,8 @@ namespace tunnelcc
 
 namespace
 {
+
+TEST_SUITE("tunnelcc-socket-dumbbell");
 
 constexpr int64_t RATE = 20'000'000;       // bit/s
 constexpr int64_t RTT = 40 * MS;           // without queues
@@ -283,22 +285,15 @@ class DumbbellTest : public ns3::TestCase
     Disturbance m_disturbance;
 };
 
-class DumbbellTestSuite : public ns3::TestSuite
+ADD_CASES
 {
-  public:
-    DumbbellTestSuite()
-        : ns3::TestSuite("tunnelcc-socket-dumbbell", Type::UNIT)
+    for (const char* congestion : {"bbr", "cubic", "bbr3"})
     {
-        for (const char* congestion : {"bbr", "cubic", "bbr3"})
-        {
-            AddTestCase(new DumbbellTest(congestion, Disturbance::NONE, "with a full buffer"));
-            AddTestCase(new DumbbellTest(congestion, Disturbance::LOSS, "with loss"));
-            AddTestCase(new DumbbellTest(congestion, Disturbance::CODEL, "with CoDel"));
-        }
+        AddCase(new DumbbellTest(congestion, Disturbance::NONE, "with a full buffer"));
+        AddCase(new DumbbellTest(congestion, Disturbance::LOSS, "with loss"));
+        AddCase(new DumbbellTest(congestion, Disturbance::CODEL, "with CoDel"));
     }
-};
-
-DumbbellTestSuite g_dumbbellTestSuite;
+}
 
 } // namespace
 

@@ -9,6 +9,7 @@
 #include "event/time-units.h"
 #include "interop/ns3-simulator.h"
 #include "socket/linux-tcp-socket-factory.h"
+#include "support/test-case.h"
 
 #include "ns3/config.h"
 #include "ns3/double.h"
@@ -25,7 +26,6 @@
 #include "ns3/pointer.h"
 #include "ns3/string.h"
 #include "ns3/tcp-socket-factory.h"
-#include "ns3/test.h"
 #include "ns3/uinteger.h"
 
 #include <algorithm>
@@ -38,6 +38,8 @@ namespace tunnelcc
 
 namespace
 {
+
+TEST_SUITE("tunnelcc-socket");
 
 // Names of ours come first.
 using ns3::Address;
@@ -710,28 +712,21 @@ class ResetTest : public SocketTest
     }
 };
 
-class LinuxTcpSocketTestSuite : public ns3::TestSuite
+ADD_CASES
 {
-  public:
-    LinuxTcpSocketTestSuite()
-        : ns3::TestSuite("tunnelcc-socket", Type::UNIT)
-    {
-        AddTestCase(new ContentsTest(false, 0, 1'000, false));
-        AddTestCase(new ContentsTest(true, 0.03, 333, false));
-        AddTestCase(new ContentsTest(false, 0.03, 20'000, true));
-        AddTestCase(new SlowReaderTest());
-        AddTestCase(new PoliteWriterTest());
-        AddTestCase(new ErrorsTest());
-        AddTestCase(new ClosedTest());
-        AddTestCase(new StockPeerTest());
-        AddTestCase(new SmallerMssTest());
-        AddTestCase(new EarlyCloseTest());
-        AddTestCase(new StrangerTest());
-        AddTestCase(new ResetTest());
-    }
-};
-
-LinuxTcpSocketTestSuite g_linuxTcpSocketTestSuite;
+    AddCase(new ContentsTest(false, 0, 1'000, false));
+    AddCase(new ContentsTest(true, 0.03, 333, false));
+    AddCase(new ContentsTest(false, 0.03, 20'000, true));
+    AddCase(new SlowReaderTest());
+    AddCase(new PoliteWriterTest());
+    AddCase(new ErrorsTest());
+    AddCase(new ClosedTest());
+    AddCase(new StockPeerTest());
+    AddCase(new SmallerMssTest());
+    AddCase(new EarlyCloseTest());
+    AddCase(new StrangerTest());
+    AddCase(new ResetTest());
+}
 
 } // namespace
 

@@ -8,8 +8,7 @@
  */
 #include "spec/spec-text.h"
 #include "support/specs.h"
-
-#include "ns3/test.h"
+#include "support/test-case.h"
 
 #include <stdexcept>
 #include <string>
@@ -18,6 +17,8 @@ using namespace tunnelcc;
 
 namespace
 {
+
+TEST_SUITE("tunnelcc-spec");
 
 struct Whole
 {
@@ -47,23 +48,12 @@ static_assert(LISTS_ALL_FIELDS<Whole>);
 static_assert(!LISTS_ALL_FIELDS<LacksTheLast>);
 static_assert(!LISTS_ALL_FIELDS<LacksTheFirst>);
 
-class FieldNamesTest : public ns3::TestCase
+TEST_CASE(ns3::TestCase, FieldNamesTest, "Members are called in text as in C++, in snake_case")
 {
-  public:
-    FieldNamesTest()
-        : ns3::TestCase("Members are called in text as in C++, in snake_case")
-    {
-    }
-
-  private:
-    void DoRun() override
-    {
-        NS_TEST_EXPECT_MSG_EQ(
-            (FieldNames<Whole>() == std::vector<std::string>{"first", "second_part"}),
-            true,
-            "in order");
-    }
-};
+    NS_TEST_EXPECT_MSG_EQ((FieldNames<Whole>() == std::vector<std::string>{"first", "second_part"}),
+                          true,
+                          "in order");
+}
 
 /// A specification with an alternative of everything.
 ExperimentSpec
@@ -89,38 +79,26 @@ MakeRichSpec()
     return spec;
 }
 
-class RoundTripTest : public ns3::TestCase
+TEST_CASE(ns3::TestCase,
+          RoundTripTest,
+          "A specification that is written and read is the same to the last bit")
 {
-  public:
-    RoundTripTest()
-        : ns3::TestCase("A specification that is written and read is the same to the last bit")
+    for (const ExperimentSpec& spec : {MakePlainSpec(), MakeRichSpec()})
     {
+        const std::string text = FormatSpec(spec);
+        NS_TEST_EXPECT_MSG_EQ(FormatSpec(ParseSpec(text)), text, "both ways");
     }
-
-  private:
-    void DoRun() override
-    {
-        for (const ExperimentSpec& spec : {MakePlainSpec(), MakeRichSpec()})
-        {
-            const std::string text = FormatSpec(spec);
-            NS_TEST_EXPECT_MSG_EQ(FormatSpec(ParseSpec(text)), text, "both ways");
-        }
-        const ExperimentSpec read = ParseSpec(FormatSpec(MakeRichSpec()));
-        NS_TEST_EXPECT_MSG_EQ(
-            (read.flows[1].cc.parameters == MakeRichSpec().flows[1].cc.parameters),
-            true,
-            "every bit");
-        NS_TEST_EXPECT_MSG_EQ(read.seed, UINT64_MAX, "every integer");
-    }
-};
+    const ExperimentSpec read = ParseSpec(FormatSpec(MakeRichSpec()));
+    NS_TEST_EXPECT_MSG_EQ((read.flows[1].cc.parameters == MakeRichSpec().flows[1].cc.parameters),
+                          true,
+                          "every bit");
+    NS_TEST_EXPECT_MSG_EQ(read.seed, UINT64_MAX, "every integer");
+}
 
 class RefusalTest : public ns3::TestCase
 {
   public:
-    RefusalTest()
-        : ns3::TestCase("What does not fit is refused with its member's path")
-    {
-    }
+    using ns3::TestCase::TestCase;
 
   private:
     void Expect(const std::string& text, const std::string& complaint)
@@ -181,18 +159,6 @@ class RefusalTest : public ns3::TestCase
     }
 };
 
-class SpecTestSuite : public ns3::TestSuite
-{
-  public:
-    SpecTestSuite()
-        : ns3::TestSuite("tunnelcc-spec", Type::UNIT)
-    {
-        AddTestCase(new FieldNamesTest, Duration::QUICK);
-        AddTestCase(new RoundTripTest, Duration::QUICK);
-        AddTestCase(new RefusalTest, Duration::QUICK);
-    }
-};
-
-const SpecTestSuite g_specTestSuite;
+ADD_CASE(RefusalTest, "What does not fit is refused with its member's path");
 
 } // namespace

@@ -7,6 +7,7 @@
 #include "event/event-loop.h"
 #include "event/time-units.h"
 #include "interop/ns3-simulator.h"
+#include "support/test-case.h"
 
 #include "ns3/nstime.h"
 #include "ns3/simulator.h"

@@ -20,6 +20,8 @@ namespace
 
 using namespace tunnelcc;
 
+TEST_SUITE("tunnelcc-transport-ack-policy");
+
 constexpr uint32_t FULL = 1'448; //!< payload of a full segment, bytes
 
 /// A policy, and the ACKs that it brings about.
@@ -77,97 +79,67 @@ class Acker final : public AckOutput
     AckPolicy policy; //!< after what it uses
 };
 
-class QuickAckTest : public SimulationTestCase
+TEST_CASE(SimulationTestCase,
+          QuickAckTest,
+          "Segments arrive -> an ACK for each of the first 16, then for two, or after "
+          "40 ms (RFC 5681, 4.2; Linux tcp_incr_quickack())")
 {
-  public:
-    QuickAckTest()
-        : SimulationTestCase(
-              "Segments arrive -> an ACK for each of the first 16, then for two, or after "
-              "40 ms (RFC 5681, 4.2; Linux tcp_incr_quickack())")
+    Acker receiver;
+    for (int64_t i = 1; i <= 19; ++i)
     {
+        RunUntil(i * MS);
+        receiver.Take(i * MS);
     }
+    RunUntil(SECOND);
+    NS_TEST_EXPECT_MSG_EQ(receiver.Acks(),
+                          "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 18 59",
+                          "the 19th waits for another one");
+    receiver.Take(SECOND);
+    NS_TEST_EXPECT_MSG_EQ(receiver.Acks(), "1000", "after more than a time-out, quickly again");
+}
 
-  private:
-    void DoRun() override
-    {
-        Acker receiver;
-        for (int64_t i = 1; i <= 19; ++i)
-        {
-            RunUntil(i * MS);
-            receiver.Take(i * MS);
-        }
-        RunUntil(SECOND);
-        NS_TEST_EXPECT_MSG_EQ(receiver.Acks(),
-                              "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 18 59",
-                              "the 19th waits for another one");
-        receiver.Take(SECOND);
-        NS_TEST_EXPECT_MSG_EQ(receiver.Acks(), "1000", "after more than a time-out, quickly again");
-    }
-};
-
-class PingPongTest : public SimulationTestCase
+TEST_CASE(SimulationTestCase,
+          PingPongTest,
+          "Where data is answered, ACKs wait for the answer"
+          " -> 40 ms, until none came (Linux inet_csk_in_pingpong_mode())")
 {
-  public:
-    PingPongTest()
-        : SimulationTestCase("Where data is answered, ACKs wait for the answer"
-                             " -> 40 ms, until none came (Linux inet_csk_in_pingpong_mode())")
-    {
-    }
+    Acker receiver;
+    RunUntil(MS);
+    receiver.Take(MS);
+    NS_TEST_EXPECT_MSG_EQ(receiver.Acks(), "1", "quickly at first");
+    receiver.policy.OnDataSent(2 * MS);
+    NS_TEST_EXPECT_MSG_EQ(receiver.policy.IsInPingPong(), true, "an answer");
+    RunUntil(3 * MS);
+    receiver.Take(3 * MS);
+    NS_TEST_EXPECT_MSG_EQ(receiver.Acks(), "", "waits for the next");
+    RunUntil(50 * MS);
+    NS_TEST_EXPECT_MSG_EQ(receiver.Acks(), "43", "none came");
+    receiver.Take(50 * MS);
+    NS_TEST_EXPECT_MSG_EQ(receiver.Acks(), "50", "quickly again");
+}
 
-  private:
-    void DoRun() override
-    {
-        Acker receiver;
-        RunUntil(MS);
-        receiver.Take(MS);
-        NS_TEST_EXPECT_MSG_EQ(receiver.Acks(), "1", "quickly at first");
-        receiver.policy.OnDataSent(2 * MS);
-        NS_TEST_EXPECT_MSG_EQ(receiver.policy.IsInPingPong(), true, "an answer");
-        RunUntil(3 * MS);
-        receiver.Take(3 * MS);
-        NS_TEST_EXPECT_MSG_EQ(receiver.Acks(), "", "waits for the next");
-        RunUntil(50 * MS);
-        NS_TEST_EXPECT_MSG_EQ(receiver.Acks(), "43", "none came");
-        receiver.Take(50 * MS);
-        NS_TEST_EXPECT_MSG_EQ(receiver.Acks(), "50", "quickly again");
-    }
-};
-
-class CompressionTest : public SimulationTestCase
+TEST_CASE(SimulationTestCase,
+          CompressionTest,
+          "Duplicate ACKs are due -> three at once, later ones together after 1.1 ms"
+          " (Linux __tcp_ack_snd_check(), tcp_comp_sack_delay_ns)")
 {
-  public:
-    CompressionTest()
-        : SimulationTestCase(
-              "Duplicate ACKs are due -> three at once, later ones together after 1.1 ms"
-              " (Linux __tcp_ack_snd_check(), tcp_comp_sack_delay_ns)")
+    Acker receiver;
+    for (int64_t time : {10'000, 11'000, 12'000, 13'000, 13'500})
     {
+        RunUntil(time * US);
+        receiver.TakeBehindHole(time * US, 5);
     }
-
-  private:
-    void DoRun() override
-    {
-        Acker receiver;
-        for (int64_t time : {10'000, 11'000, 12'000, 13'000, 13'500})
-        {
-            RunUntil(time * US);
-            receiver.TakeBehindHole(time * US, 5);
-        }
-        NS_TEST_EXPECT_MSG_EQ(receiver.policy.IsCompressing(), true, "two wait");
-        RunUntil(20 * MS);
-        NS_TEST_EXPECT_MSG_EQ(receiver.Acks(), "10 11 12 14.1", "as one");
-        receiver.TakeBehindHole(20 * MS, 6);
-        NS_TEST_EXPECT_MSG_EQ(receiver.Acks(), "20", "another hole: at once again");
-    }
-};
+    NS_TEST_EXPECT_MSG_EQ(receiver.policy.IsCompressing(), true, "two wait");
+    RunUntil(20 * MS);
+    NS_TEST_EXPECT_MSG_EQ(receiver.Acks(), "10 11 12 14.1", "as one");
+    receiver.TakeBehindHole(20 * MS, 6);
+    NS_TEST_EXPECT_MSG_EQ(receiver.Acks(), "20", "another hole: at once again");
+}
 
 class ReadTest : public SimulationTestCase
 {
   public:
-    ReadTest()
-        : SimulationTestCase("All is read, and the sender may be waiting -> an ACK at once"
-                             " (Linux tcp_cleanup_rbuf())")
-    {
-    }
+    using SimulationTestCase::SimulationTestCase;
 
   private:
     /// Whether a segment that is read at once is acknowledged at once, after the quick ACKs.
@@ -195,14 +167,14 @@ class ReadTest : public SimulationTestCase
     }
 };
 
+ADD_CASE(ReadTest,
+         "All is read, and the sender may be waiting -> an ACK at once"
+         " (Linux tcp_cleanup_rbuf())");
+
 class MergeTest : public SimulationTestCase
 {
   public:
-    MergeTest()
-        : SimulationTestCase("Segments come within 20 us -> GRO makes one of them, of up to 64 KiB,"
-                             " and ACKs are for that (Linux dev_gro_receive())")
-    {
-    }
+    using SimulationTestCase::SimulationTestCase;
 
   private:
     static constexpr int64_t TIME = 20 * US;
@@ -248,14 +220,14 @@ class MergeTest : public SimulationTestCase
     }
 };
 
+ADD_CASE(MergeTest,
+         "Segments come within 20 us -> GRO makes one of them, of up to 64 KiB,"
+         " and ACKs are for that (Linux dev_gro_receive())");
+
 class EcnEchoTest : public ns3::TestCase
 {
   public:
-    EcnEchoTest()
-        : ns3::TestCase("A segment is marked -> echoed until CWR, or for DCTCP by its own ACK alone"
-                        " (RFC 3168, 6.1.3; RFC 8257, 3.2)")
-    {
-    }
+    using ns3::TestCase::TestCase;
 
   private:
     static constexpr EcnMarks PLAIN{true, false, false};
@@ -287,21 +259,8 @@ class EcnEchoTest : public ns3::TestCase
     }
 };
 
-class TransportAckPolicyTestSuite : public ns3::TestSuite
-{
-  public:
-    TransportAckPolicyTestSuite()
-        : ns3::TestSuite("tunnelcc-transport-ack-policy", Type::UNIT)
-    {
-        AddTestCase(new QuickAckTest, Duration::QUICK);
-        AddTestCase(new PingPongTest, Duration::QUICK);
-        AddTestCase(new CompressionTest, Duration::QUICK);
-        AddTestCase(new ReadTest, Duration::QUICK);
-        AddTestCase(new MergeTest, Duration::QUICK);
-        AddTestCase(new EcnEchoTest, Duration::QUICK);
-    }
-};
-
-TransportAckPolicyTestSuite g_transportAckPolicyTestSuite;
+ADD_CASE(EcnEchoTest,
+         "A segment is marked -> echoed until CWR, or for DCTCP by its own ACK alone"
+         " (RFC 3168, 6.1.3; RFC 8257, 3.2)");
 
 } // namespace

@@ -9,6 +9,7 @@
  * and the server at 150 ms.
  */
 #include "support/exchange.h"
+#include "support/test-case.h"
 
 #include <sstream>
 #include <string>
@@ -17,6 +18,8 @@ namespace
 {
 
 using namespace tunnelcc;
+
+TEST_SUITE("tunnelcc-transport-acks");
 
 /// An exchange with a receiver that pays no heed to PSH on full segments, as Linux before 6.6.
 Exchange
@@ -27,45 +30,32 @@ MakeExchangeWithoutPush()
     return Exchange(100 * MS, spec, spec);
 }
 
-class DelayedAckTest : public SimulationTestCase
+TEST_CASE(SimulationTestCase,
+          DelayedAckTest,
+          "Quick ACKs for 16 segments, then every second one or after 40 ms"
+          " -> ACKs 1 to 16, 18, 20 at 150 ms, 21 at 190 ms (RFC 5681, 4.2; "
+          "Linux tcp_incr_quickack())")
 {
-  public:
-    DelayedAckTest()
-        : SimulationTestCase("Quick ACKs for 16 segments, then every second one or after 40 ms"
-                             " -> ACKs 1 to 16, 18, 20 at 150 ms, 21 at 190 ms (RFC 5681, 4.2; "
-                             "Linux tcp_incr_quickack())")
-    {
-    }
-
-  private:
-    void DoRun() override
-    {
-        Exchange exchange = MakeExchangeWithoutPush();
-        exchange.client.control.cwnd = 100;
-        exchange.Connect();
-        exchange.WriteSegments(100 * MS, 21);
-        RunUntil(1'000 * MS);
-        NS_TEST_EXPECT_MSG_EQ(exchange.toClient.Acks(),
-                              "1@150 2@150 3@150 4@150 5@150 6@150 7@150 8@150 9@150 10@150 "
-                              "11@150 12@150 13@150 14@150 15@150 16@150 18@150 20@150 21@190",
-                              "the 21st alone is delayed");
-        exchange.Write(1'000 * MS, 100);
-        RunUntil(2'000 * MS);
-        NS_TEST_EXPECT_MSG_EQ(exchange.toClient.Acks(1'000 * MS),
-                              "22@1050",
-                              "a small segment that was read is not");
-    }
-};
+    Exchange exchange = MakeExchangeWithoutPush();
+    exchange.client.control.cwnd = 100;
+    exchange.Connect();
+    exchange.WriteSegments(100 * MS, 21);
+    RunUntil(1'000 * MS);
+    NS_TEST_EXPECT_MSG_EQ(exchange.toClient.Acks(),
+                          "1@150 2@150 3@150 4@150 5@150 6@150 7@150 8@150 9@150 10@150 "
+                          "11@150 12@150 13@150 14@150 15@150 16@150 18@150 20@150 21@190",
+                          "the 21st alone is delayed");
+    exchange.Write(1'000 * MS, 100);
+    RunUntil(2'000 * MS);
+    NS_TEST_EXPECT_MSG_EQ(exchange.toClient.Acks(1'000 * MS),
+                          "22@1050",
+                          "a small segment that was read is not");
+}
 
 class CompressedAckTest : public SimulationTestCase
 {
   public:
-    CompressedAckTest()
-        : SimulationTestCase("Beyond the third, duplicate ACKs wait for up to a millisecond"
-                             " -> for 1.1 ms at an RTT of 100 ms, for 0.6 ms at 10 ms (Linux "
-                             "__tcp_ack_snd_check())")
-    {
-    }
+    using SimulationTestCase::SimulationTestCase;
 
   private:
     /// \param rise of the RTT after the handshake
@@ -95,72 +85,56 @@ class CompressedAckTest : public SimulationTestCase
     }
 };
 
-class ManyCompressedAcksTest : public SimulationTestCase
+ADD_CASE(CompressedAckTest,
+         "Beyond the third, duplicate ACKs wait for up to a millisecond"
+         " -> for 1.1 ms at an RTT of 100 ms, for 0.6 ms at 10 ms (Linux "
+         "__tcp_ack_snd_check())");
+
+TEST_CASE(SimulationTestCase,
+          ManyCompressedAcksTest,
+          "No more than 44 duplicate ACKs become one; a filled hole ends them"
+          " -> SACK of 17 to 64 at 360 ms, ACK 76 at 360.5 ms (Linux "
+          "__tcp_ack_snd_check(), tcp_comp_sack_nr)")
 {
-  public:
-    ManyCompressedAcksTest()
-        : SimulationTestCase("No more than 44 duplicate ACKs become one; a filled hole ends them"
-                             " -> SACK of 17 to 64 at 360 ms, ACK 76 at 360.5 ms (Linux "
-                             "__tcp_ack_snd_check(), tcp_comp_sack_nr)")
-    {
-    }
+    Exchange exchange;
+    exchange.client.control.cwnd = 100;
+    exchange.Connect();
+    exchange.WriteSegments(200 * MS, 16);
+    exchange.toServer.HoldSegment(16, 500 * US);
+    exchange.WriteSegments(310 * MS, 60);
+    RunUntil(400 * MS);
+    NS_TEST_EXPECT_MSG_EQ(exchange.toClient.Acks(310 * MS),
+                          "16[17-18)@360 16[17-19)@360 16[17-20)@360 16[17-65)@360 76@360.5",
+                          "ACKs");
+}
 
-  private:
-    void DoRun() override
-    {
-        Exchange exchange;
-        exchange.client.control.cwnd = 100;
-        exchange.Connect();
-        exchange.WriteSegments(200 * MS, 16);
-        exchange.toServer.HoldSegment(16, 500 * US);
-        exchange.WriteSegments(310 * MS, 60);
-        RunUntil(400 * MS);
-        NS_TEST_EXPECT_MSG_EQ(exchange.toClient.Acks(310 * MS),
-                              "16[17-18)@360 16[17-19)@360 16[17-20)@360 16[17-65)@360 76@360.5",
-                              "ACKs");
-    }
-};
-
-class ManyHolesTest : public SimulationTestCase
+TEST_CASE(SimulationTestCase,
+          ManyHolesTest,
+          "No run of segments goes untold because ACKs were compressed"
+          " -> five SACKs at 360 ms, that of the sixth run at 361.1 ms (Linux "
+          "tcp_sack_new_ofo_skb())")
 {
-  public:
-    ManyHolesTest()
-        : SimulationTestCase("No run of segments goes untold because ACKs were compressed"
-                             " -> five SACKs at 360 ms, that of the sixth run at 361.1 ms (Linux "
-                             "tcp_sack_new_ofo_skb())")
+    Exchange exchange;
+    exchange.client.control.cwnd = 100;
+    exchange.Connect();
+    exchange.WriteSegments(200 * MS, 16);
+    for (uint32_t segment = 16; segment < 28; segment += 2)
     {
+        exchange.toServer.LoseSegment(segment);
     }
-
-  private:
-    void DoRun() override
-    {
-        Exchange exchange;
-        exchange.client.control.cwnd = 100;
-        exchange.Connect();
-        exchange.WriteSegments(200 * MS, 16);
-        for (uint32_t segment = 16; segment < 28; segment += 2)
-        {
-            exchange.toServer.LoseSegment(segment);
-        }
-        exchange.WriteSegments(310 * MS, 12);
-        RunUntil(400 * MS);
-        NS_TEST_EXPECT_MSG_EQ(exchange.toClient.Acks(310 * MS),
-                              "16[17-18)@360 16[19-20)[17-18)@360 16[21-22)[19-20)[17-18)@360 "
-                              "16[23-24)[21-22)[19-20)@360 16[25-26)[23-24)[21-22)@360 "
-                              "16[27-28)[25-26)[23-24)@361.1",
-                              "each when the next hole opens");
-    }
-};
+    exchange.WriteSegments(310 * MS, 12);
+    RunUntil(400 * MS);
+    NS_TEST_EXPECT_MSG_EQ(exchange.toClient.Acks(310 * MS),
+                          "16[17-18)@360 16[19-20)[17-18)@360 16[21-22)[19-20)[17-18)@360 "
+                          "16[23-24)[21-22)[19-20)@360 16[25-26)[23-24)[21-22)@360 "
+                          "16[27-28)[25-26)[23-24)@361.1",
+                          "each when the next hole opens");
+}
 
 class PushTest : public SimulationTestCase
 {
   public:
-    PushTest()
-        : SimulationTestCase("PSH ends super-segments and writes, and is acknowledged once read"
-                             " -> PSH on 3 7 11 15 19 22 23 24; ACK 24 at 360 ms, 25 unread at 490 "
-                             "ms (Linux tcp_push(), tcp_measure_rcv_mss(), tcp_cleanup_rbuf())")
-    {
-    }
+    using SimulationTestCase::SimulationTestCase;
 
   private:
     /// Numbers of the segments with PSH.
@@ -198,15 +172,15 @@ class PushTest : public SimulationTestCase
     }
 };
 
+ADD_CASE(PushTest,
+         "PSH ends super-segments and writes, and is acknowledged once read"
+         " -> PSH on 3 7 11 15 19 22 23 24; ACK 24 at 360 ms, 25 unread at 490 "
+         "ms (Linux tcp_push(), tcp_measure_rcv_mss(), tcp_cleanup_rbuf())");
+
 class QuickAckAfterGapTest : public SimulationTestCase
 {
   public:
-    QuickAckAfterGapTest()
-        : SimulationTestCase("Quick ACKs come back after a gap longer than the RTO"
-                             " -> ACK after 40 ms where the gap is 290 ms, at once where 310 ms "
-                             "(Linux tcp_event_data_recv())")
-    {
-    }
+    using SimulationTestCase::SimulationTestCase;
 
   private:
     /// ACKs of a segment that arrives `gap` ns after the quick ACKs are used up.
@@ -230,15 +204,15 @@ class QuickAckAfterGapTest : public SimulationTestCase
     }
 };
 
+ADD_CASE(QuickAckAfterGapTest,
+         "Quick ACKs come back after a gap longer than the RTO"
+         " -> ACK after 40 ms where the gap is 290 ms, at once where 310 ms "
+         "(Linux tcp_event_data_recv())");
+
 class QuickAckWhileWindowGrowsTest : public SimulationTestCase
 {
   public:
-    QuickAckWhileWindowGrowsTest()
-        : SimulationTestCase("Quick ACKs begin with data in order, and last while windows grow"
-                             " -> ACKs 1 to 16 singly, to 20 if four segments let the window grow "
-                             "(Linux tcp_event_data_recv(), tcp_grow_window())")
-    {
-    }
+    using SimulationTestCase::SimulationTestCase;
 
   private:
     /// ACKs of 24 segments where the window has room to grow by two segments for each of `grows`.
@@ -278,15 +252,15 @@ class QuickAckWhileWindowGrowsTest : public SimulationTestCase
     }
 };
 
+ADD_CASE(QuickAckWhileWindowGrowsTest,
+         "Quick ACKs begin with data in order, and last while windows grow"
+         " -> ACKs 1 to 16 singly, to 20 if four segments let the window grow "
+         "(Linux tcp_event_data_recv(), tcp_grow_window())");
+
 class AckTimeTest : public SimulationTestCase
 {
   public:
-    AckTimeTest()
-        : SimulationTestCase("ACKs wait as long as segments are apart, up to RTT and 200 ms"
-                             " -> for 40, 80, 180, 200 ms at an RTT of 400 ms (Linux "
-                             "tcp_event_data_recv(), tcp_delack_timer_handler())")
-    {
-    }
+    using SimulationTestCase::SimulationTestCase;
 
   private:
     /// ACKs of segments that arrive at 1000, 1100, 1200 and 1450 ms.
@@ -324,15 +298,15 @@ class AckTimeTest : public SimulationTestCase
     }
 };
 
+ADD_CASE(AckTimeTest,
+         "ACKs wait as long as segments are apart, up to RTT and 200 ms"
+         " -> for 40, 80, 180, 200 ms at an RTT of 400 ms (Linux "
+         "tcp_event_data_recv(), tcp_delack_timer_handler())");
+
 class PingPongExchangeTest : public SimulationTestCase
 {
   public:
-    PingPongExchangeTest()
-        : SimulationTestCase("ACKs wait for an answer where there was one before"
-                             " -> for 40 ms, once, as in 6.18; not at all as in 5.10 (Linux "
-                             "inet_csk_in_pingpong_mode(), tcp_delack_timer_handler())")
-    {
-    }
+    using SimulationTestCase::SimulationTestCase;
 
   private:
     /// ACKs of two messages that are not answered, after one that was.
@@ -360,15 +334,15 @@ class PingPongExchangeTest : public SimulationTestCase
     }
 };
 
+ADD_CASE(PingPongExchangeTest,
+         "ACKs wait for an answer where there was one before"
+         " -> for 40 ms, once, as in 6.18; not at all as in 5.10 (Linux "
+         "inet_csk_in_pingpong_mode(), tcp_delack_timer_handler())");
+
 class EcnEchoExchangeTest : public SimulationTestCase
 {
   public:
-    EcnEchoExchangeTest()
-        : SimulationTestCase("A mark brings two ACKs at once, and so does the answer to its echo"
-                             " -> ACKs 20, 21 at 250 ms with echoes, 25 at 450 ms without (RFC "
-                             "3168, 6.1.3; RFC 8257, 3.2; Linux tcp_enter_quickack_mode())")
-    {
-    }
+    using SimulationTestCase::SimulationTestCase;
 
   private:
     /// ACKs that the server sends from `begin` ns on, those that echo a mark with "E".
@@ -442,16 +416,15 @@ class EcnEchoExchangeTest : public SimulationTestCase
     }
 };
 
+ADD_CASE(EcnEchoExchangeTest,
+         "A mark brings two ACKs at once, and so does the answer to its echo"
+         " -> ACKs 20, 21 at 250 ms with echoes, 25 at 450 ms without (RFC "
+         "3168, 6.1.3; RFC 8257, 3.2; Linux tcp_enter_quickack_mode())");
+
 class AnnouncedReductionTest : public SimulationTestCase
 {
   public:
-    AnnouncedReductionTest()
-        : SimulationTestCase("The next new data tells of every reduction that is not undone"
-                             " -> CWR with 24 at 320 ms after a drop and a mark, with 1 at 800 ms"
-                             " after a time-out (RFC 3168, 6.1.2; Linux tcp_ecn_queue_cwr(),"
-                             " tcp_ecn_withdraw_cwr())")
-    {
-    }
+    using SimulationTestCase::SimulationTestCase;
 
   private:
     static TcpSpec Spec()
@@ -514,54 +487,28 @@ class AnnouncedReductionTest : public SimulationTestCase
     }
 };
 
-class PiggybackTest : public SimulationTestCase
+ADD_CASE(AnnouncedReductionTest,
+         "The next new data tells of every reduction that is not undone"
+         " -> CWR with 24 at 320 ms after a drop and a mark, with 1 at 800 ms"
+         " after a time-out (RFC 3168, 6.1.2; Linux tcp_ecn_queue_cwr(),"
+         " tcp_ecn_withdraw_cwr())");
+
+TEST_CASE(SimulationTestCase,
+          PiggybackTest,
+          "An answer carries the ACK"
+          " -> ACK 1 with data at 150 ms, no packet of its own (RFC 9293, 3.8.6.3)")
 {
-  public:
-    PiggybackTest()
-        : SimulationTestCase(
-              "An answer carries the ACK"
-              " -> ACK 1 with data at 150 ms, no packet of its own (RFC 9293, 3.8.6.3)")
-    {
-    }
-
-  private:
-    void DoRun() override
-    {
-        Exchange exchange;
-        exchange.server.answers = 500;
-        exchange.Connect();
-        exchange.Write(100 * MS, 100);
-        RunUntil(1'000 * MS);
-        NS_TEST_EXPECT_MSG_EQ(exchange.toClient.Data(), "0@150", "the answer");
-        NS_TEST_EXPECT_MSG_EQ(exchange.toClient.Acks(), "1@150", "an ACK");
-        NS_TEST_EXPECT_MSG_EQ(+exchange.toClient.log.back().packet.hasAck, 1, "in its header");
-        NS_TEST_EXPECT_MSG_EQ(exchange.server.tcp.Wire().acks, 0, "no packet of its own");
-        NS_TEST_EXPECT_MSG_EQ(exchange.client.tcp.GetReceiver().TotalRead(), 500, "read");
-        NS_TEST_EXPECT_MSG_EQ(exchange.client.tcp.GetSender().Board().PacketsOut(), 0, "acked");
-    }
-};
-
-class TransportAcksTestSuite : public ns3::TestSuite
-{
-  public:
-    TransportAcksTestSuite()
-        : ns3::TestSuite("tunnelcc-transport-acks", Type::UNIT)
-    {
-        AddTestCase(new DelayedAckTest, Duration::QUICK);
-        AddTestCase(new CompressedAckTest, Duration::QUICK);
-        AddTestCase(new ManyCompressedAcksTest, Duration::QUICK);
-        AddTestCase(new ManyHolesTest, Duration::QUICK);
-        AddTestCase(new PushTest, Duration::QUICK);
-        AddTestCase(new QuickAckAfterGapTest, Duration::QUICK);
-        AddTestCase(new QuickAckWhileWindowGrowsTest, Duration::QUICK);
-        AddTestCase(new AckTimeTest, Duration::QUICK);
-        AddTestCase(new PingPongExchangeTest, Duration::QUICK);
-        AddTestCase(new EcnEchoExchangeTest, Duration::QUICK);
-        AddTestCase(new AnnouncedReductionTest, Duration::QUICK);
-        AddTestCase(new PiggybackTest, Duration::QUICK);
-    }
-};
-
-TransportAcksTestSuite g_transportAcksTestSuite;
+    Exchange exchange;
+    exchange.server.answers = 500;
+    exchange.Connect();
+    exchange.Write(100 * MS, 100);
+    RunUntil(1'000 * MS);
+    NS_TEST_EXPECT_MSG_EQ(exchange.toClient.Data(), "0@150", "the answer");
+    NS_TEST_EXPECT_MSG_EQ(exchange.toClient.Acks(), "1@150", "an ACK");
+    NS_TEST_EXPECT_MSG_EQ(+exchange.toClient.log.back().packet.hasAck, 1, "in its header");
+    NS_TEST_EXPECT_MSG_EQ(exchange.server.tcp.Wire().acks, 0, "no packet of its own");
+    NS_TEST_EXPECT_MSG_EQ(exchange.client.tcp.GetReceiver().TotalRead(), 500, "read");
+    NS_TEST_EXPECT_MSG_EQ(exchange.client.tcp.GetSender().Board().PacketsOut(), 0, "acked");
+}
 
 } // namespace

@@ -10,6 +10,7 @@
  */
 #include "support/exchange.h"
 #include "support/sender-script.h"
+#include "support/test-case.h"
 #include "transport/rack.h"
 #include "transport/rtt-estimator.h"
 
@@ -20,15 +21,12 @@ namespace
 
 using namespace tunnelcc;
 
+TEST_SUITE("tunnelcc-transport-deviations");
+
 class ConnectTimeoutTest : public SimulationTestCase
 {
   public:
-    ConnectTimeoutTest()
-        : SimulationTestCase("A SYN is sent again six times, and four more of them since 6.5"
-                             " -> gives up at 127 s; 10 repeats, 131 s since 6.5 (Linux "
-                             "tcp_syn_retries, tcp_syn_linear_timeouts)")
-    {
-    }
+    using SimulationTestCase::SimulationTestCase;
 
   private:
     void Check(uint32_t linearTimeouts, const std::string& syns, int64_t end)
@@ -55,43 +53,35 @@ class ConnectTimeoutTest : public SimulationTestCase
     }
 };
 
-class ForgottenHandshakeTest : public SimulationTestCase
-{
-  public:
-    ForgottenHandshakeTest()
-        : SimulationTestCase("A SYN-ACK is sent again five times; a later SYN begins anew"
-                             " -> SYN-ACKs at 0, 1, 3, 7, 15, 31 s (Linux tcp_synack_retries)")
-    {
-    }
+ADD_CASE(ConnectTimeoutTest,
+         "A SYN is sent again six times, and four more of them since 6.5"
+         " -> gives up at 127 s; 10 repeats, 131 s since 6.5 (Linux "
+         "tcp_syn_retries, tcp_syn_linear_timeouts)");
 
-  private:
-    void DoRun() override
-    {
-        Exchange exchange;
-        exchange.toClient.LoseNext(PacketKind::SYN_ACK, 6);
-        Packet syn{};
-        syn.kind = PacketKind::SYN;
-        exchange.server.tcp.Receive(0, syn, nullptr);
-        RunUntil(100'000 * MS);
-        NS_TEST_EXPECT_MSG_EQ(exchange.toClient.Show(PacketKind::SYN_ACK),
-                              "@0 @1000 @3000 @7000 @15000 @31000",
-                              "SYN-ACKs");
-        exchange.client.tcp.Connect(100'000 * MS);
-        RunUntil(101'000 * MS);
-        NS_TEST_EXPECT_MSG_EQ(exchange.client.connectedTime, 100'100 * MS, "connected");
-        NS_TEST_EXPECT_MSG_EQ(exchange.server.connectedTime, 100'150 * MS, "connected");
-    }
-};
+TEST_CASE(SimulationTestCase,
+          ForgottenHandshakeTest,
+          "A SYN-ACK is sent again five times; a later SYN begins anew"
+          " -> SYN-ACKs at 0, 1, 3, 7, 15, 31 s (Linux tcp_synack_retries)")
+{
+    Exchange exchange;
+    exchange.toClient.LoseNext(PacketKind::SYN_ACK, 6);
+    Packet syn{};
+    syn.kind = PacketKind::SYN;
+    exchange.server.tcp.Receive(0, syn, nullptr);
+    RunUntil(100'000 * MS);
+    NS_TEST_EXPECT_MSG_EQ(exchange.toClient.Show(PacketKind::SYN_ACK),
+                          "@0 @1000 @3000 @7000 @15000 @31000",
+                          "SYN-ACKs");
+    exchange.client.tcp.Connect(100'000 * MS);
+    RunUntil(101'000 * MS);
+    NS_TEST_EXPECT_MSG_EQ(exchange.client.connectedTime, 100'100 * MS, "connected");
+    NS_TEST_EXPECT_MSG_EQ(exchange.server.connectedTime, 100'150 * MS, "connected");
+}
 
 class FirstWindowTest : public SimulationTestCase
 {
   public:
-    FirstWindowTest()
-        : SimulationTestCase("The first window has 16 bits where windows grow, and is whole if not"
-                             " -> 65535 bytes; 1048576 of a fixed buffer (RFC 7323, 2.2; Linux "
-                             "tcp_select_initial_window())")
-    {
-    }
+    using SimulationTestCase::SimulationTestCase;
 
   private:
     /// Windows of SYN and SYN-ACK.
@@ -114,15 +104,15 @@ class FirstWindowTest : public SimulationTestCase
     }
 };
 
+ADD_CASE(FirstWindowTest,
+         "The first window has 16 bits where windows grow, and is whole if not"
+         " -> 65535 bytes; 1048576 of a fixed buffer (RFC 7323, 2.2; Linux "
+         "tcp_select_initial_window())");
+
 class SackMemoryTest : public SimulationTestCase
 {
   public:
-    SackMemoryTest()
-        : SimulationTestCase("Four runs are remembered, of which three fit beside timestamps"
-                             " -> [8-9)[6-7)[4-5), then [6-9)[4-5)[2-3) (RFC 2018, 3; Linux "
-                             "tcp_sack_new_ofo_skb())")
-    {
-    }
+    using SimulationTestCase::SimulationTestCase;
 
   private:
     std::string Deliver(uint32_t number)
@@ -153,6 +143,11 @@ class SackMemoryTest : public SimulationTestCase
     Receiver m_receiver{Exchange::Spec()};
 };
 
+ADD_CASE(SackMemoryTest,
+         "Four runs are remembered, of which three fit beside timestamps"
+         " -> [8-9)[6-7)[4-5), then [6-9)[4-5)[2-3) (RFC 2018, 3; Linux "
+         "tcp_sack_new_ofo_skb())");
+
 /// RFC 6298, rules 2.2 and 2.3, as it stands.
 class Rfc6298
 {
@@ -176,12 +171,7 @@ class Rfc6298
 class RttVarianceTest : public SimulationTestCase
 {
   public:
-    RttVarianceTest()
-        : SimulationTestCase("The variance is a round trip's largest, and forgotten by round trips"
-                             " -> RTO of 1345 ms two round trips after a peak, by the RFC 578 ms "
-                             "(Linux tcp_rtt_estimator(), unlike RFC 6298, 2)")
-    {
-    }
+    using SimulationTestCase::SimulationTestCase;
 
   private:
     /// One segment of a flight of ten is acknowledged.
@@ -236,80 +226,51 @@ class RttVarianceTest : public SimulationTestCase
     Rfc6298 m_rfc;
 };
 
-class NeedlessRetransmissionTest : public SimulationTestCase
+ADD_CASE(RttVarianceTest,
+         "The variance is a round trip's largest, and forgotten by round trips"
+         " -> RTO of 1345 ms two round trips after a peak, by the RFC 578 ms "
+         "(Linux tcp_rtt_estimator(), unlike RFC 6298, 2)");
+
+TEST_CASE(SimulationTestCase,
+          NeedlessRetransmissionTest,
+          "D-SACKs widen RACK's window only where reordering was seen"
+          " -> 25 ms; 50 ms once a segment was late (Linux tcp_dsack_seen())")
 {
-  public:
-    NeedlessRetransmissionTest()
-        : SimulationTestCase("D-SACKs widen RACK's window only where reordering was seen"
-                             " -> 25 ms; 50 ms once a segment was late (Linux tcp_dsack_seen())")
-    {
-    }
+    SenderState state;
+    state.minRtt = state.srtt = 100 * MS;
+    Rack rack;
+    rack.OnDuplicate();
+    rack.UpdateWindow(0, 10);
+    NS_TEST_EXPECT_MSG_EQ(rack.ReorderingWindow(state, 0), 25 * MS, "a D-SACK alone");
+    Segment late{};
+    rack.OnDelivered(100 * MS, {3, 3, late}, 100 * MS, 5, false);
+    rack.OnDuplicate();
+    rack.UpdateWindow(10, 20);
+    NS_TEST_EXPECT_MSG_EQ(rack.ReorderingWindow(state, 0), 50 * MS, "after segment 3 was late");
+}
 
-  private:
-    void DoRun() override
-    {
-        SenderState state;
-        state.minRtt = state.srtt = 100 * MS;
-        Rack rack;
-        rack.OnDuplicate();
-        rack.UpdateWindow(0, 10);
-        NS_TEST_EXPECT_MSG_EQ(rack.ReorderingWindow(state, 0), 25 * MS, "a D-SACK alone");
-        Segment late{};
-        rack.OnDelivered(100 * MS, {3, 3, late}, 100 * MS, 5, false);
-        rack.OnDuplicate();
-        rack.UpdateWindow(10, 20);
-        NS_TEST_EXPECT_MSG_EQ(rack.ReorderingWindow(state, 0), 50 * MS, "after segment 3 was late");
-    }
-};
-
-class LastingMinRttTest : public SimulationTestCase
+TEST_CASE(SimulationTestCase,
+          LastingMinRttTest,
+          "The least RTT is the connection's: RACK waits a quarter of it"
+          " -> segment 406 327 ms later; in Linux 377 ms (RFC 8985, 6.2; unlike "
+          "Linux tcp_update_rtt_min())")
 {
-  public:
-    LastingMinRttTest()
-        : SimulationTestCase("The least RTT is the connection's: RACK waits a quarter of it"
-                             " -> segment 406 327 ms later; in Linux 377 ms (RFC 8985, 6.2; unlike "
-                             "Linux tcp_update_rtt_min())")
+    Exchange exchange;
+    exchange.Connect();
+    exchange.WriteSegments(100 * MS, 5);
+    RunUntil(1'000 * MS);
+    exchange.toServer.SetDelay(250 * MS);
+    for (int64_t time = 1'000 * MS; time < 400'000 * MS; time += 1'000 * MS)
     {
+        exchange.WriteSegments(time, 1); // SRTT becomes 300 ms
     }
-
-  private:
-    void DoRun() override
-    {
-        Exchange exchange;
-        exchange.Connect();
-        exchange.WriteSegments(100 * MS, 5);
-        RunUntil(1'000 * MS);
-        exchange.toServer.SetDelay(250 * MS);
-        for (int64_t time = 1'000 * MS; time < 400'000 * MS; time += 1'000 * MS)
-        {
-            exchange.WriteSegments(time, 1); // SRTT becomes 300 ms
-        }
-        exchange.toServer.LoseSegment(406);
-        exchange.WriteSegments(400'000 * MS, 5);
-        RunUntil(402'000 * MS);
-        NS_TEST_EXPECT_MSG_EQ(exchange.client.State().minRtt, 100 * MS, "of the first second");
-        NS_TEST_EXPECT_MSG_EQ(exchange.toServer.Data(400'001 * MS),
-                              "406@400327",
-                              "300 + 100 / 4 + 2 ms; Linux has forgotten: 300 + 300 / 4 + 2");
-    }
-};
-
-class TransportDeviationsTestSuite : public ns3::TestSuite
-{
-  public:
-    TransportDeviationsTestSuite()
-        : ns3::TestSuite("tunnelcc-transport-deviations", Type::UNIT)
-    {
-        AddTestCase(new ConnectTimeoutTest, Duration::QUICK);
-        AddTestCase(new ForgottenHandshakeTest, Duration::QUICK);
-        AddTestCase(new FirstWindowTest, Duration::QUICK);
-        AddTestCase(new SackMemoryTest, Duration::QUICK);
-        AddTestCase(new RttVarianceTest, Duration::QUICK);
-        AddTestCase(new NeedlessRetransmissionTest, Duration::QUICK);
-        AddTestCase(new LastingMinRttTest, Duration::QUICK);
-    }
-};
-
-TransportDeviationsTestSuite g_transportDeviationsTestSuite;
+    exchange.toServer.LoseSegment(406);
+    exchange.WriteSegments(400'000 * MS, 5);
+    RunUntil(402'000 * MS);
+    NS_TEST_EXPECT_MSG_EQ(exchange.client.State().minRtt, 100 * MS, "of the first second");
+    NS_TEST_EXPECT_MSG_EQ(exchange.toServer.Data(400'001 * MS),
+                          "406@400327",
+                          "300 + 100 / 4 + 2 ms; Linux has forgotten: 300 + 300 / 4 + 2");
+}
 
 } // namespace

@@ -9,79 +9,60 @@
  */
 #include "support/exchange.h"
 #include "support/sender-script.h"
+#include "support/test-case.h"
 
 namespace
 {
 
 using namespace tunnelcc;
 
-class FastRecoveryExampleTest : public SimulationTestCase
+TEST_SUITE("tunnelcc-transport-rack");
+
+TEST_CASE(SimulationTestCase,
+          FastRecoveryExampleTest,
+          "A lost tail and a lost retransmission, no time-out"
+          " -> segment 3 at 402, 1 and 2 at 502, 1 at 602 ms (RFC 8985, 3.4)")
 {
-  public:
-    FastRecoveryExampleTest()
-        : SimulationTestCase("A lost tail and a lost retransmission, no time-out"
-                             " -> segment 3 at 402, 1 and 2 at 502, 1 at 602 ms (RFC 8985, 3.4)")
-    {
-    }
+    SenderScript script(Exchange::Spec(), std::make_unique<FixedWindow>(10), 100 * MS);
+    script.Write(100 * MS, 4);
+    NS_TEST_EXPECT_MSG_EQ(script.Sent(), "0@100 1@100 2@100 3@100", "event 1");
+    script.Ack(200 * MS, 1);
+    script.RunUntil(450 * MS);
+    NS_TEST_EXPECT_MSG_EQ(script.Sent(), "3@402", "3: a probe, two RTTs (and 2 ms) later");
+    script.Ack(502 * MS, 1, {{3, 4}});
+    NS_TEST_EXPECT_MSG_EQ(script.Sent(), "1@502 2@502", "5: P1 and P2 are lost");
+    script.Ack(602 * MS, 1, {{2, 4}});
+    NS_TEST_EXPECT_MSG_EQ(script.Sent(), "1@602", "7: so is P1's retransmission");
+    script.Ack(702 * MS, 4);
+    script.RunUntil(5'000 * MS);
+    NS_TEST_EXPECT_MSG_EQ(script.Sent(), "", "8: done");
+    NS_TEST_EXPECT_MSG_EQ(script.sender.Counters().rtos, 0, "no time-out");
+}
 
-  private:
-    void DoRun() override
-    {
-        SenderScript script(Exchange::Spec(), std::make_unique<FixedWindow>(10), 100 * MS);
-        script.Write(100 * MS, 4);
-        NS_TEST_EXPECT_MSG_EQ(script.Sent(), "0@100 1@100 2@100 3@100", "event 1");
-        script.Ack(200 * MS, 1);
-        script.RunUntil(450 * MS);
-        NS_TEST_EXPECT_MSG_EQ(script.Sent(), "3@402", "3: a probe, two RTTs (and 2 ms) later");
-        script.Ack(502 * MS, 1, {{3, 4}});
-        NS_TEST_EXPECT_MSG_EQ(script.Sent(), "1@502 2@502", "5: P1 and P2 are lost");
-        script.Ack(602 * MS, 1, {{2, 4}});
-        NS_TEST_EXPECT_MSG_EQ(script.Sent(), "1@602", "7: so is P1's retransmission");
-        script.Ack(702 * MS, 4);
-        script.RunUntil(5'000 * MS);
-        NS_TEST_EXPECT_MSG_EQ(script.Sent(), "", "8: done");
-        NS_TEST_EXPECT_MSG_EQ(script.sender.Counters().rtos, 0, "no time-out");
-    }
-};
-
-class TimeOutExampleTest : public SimulationTestCase
+TEST_CASE(SimulationTestCase,
+          TimeOutExampleTest,
+          "What was sent just before a time-out is not lost"
+          " -> time-out at 700 ms, segments 1 and 2 of 690 ms not sent again (RFC 8985, 3.5)")
 {
-  public:
-    TimeOutExampleTest()
-        : SimulationTestCase(
-              "What was sent just before a time-out is not lost"
-              " -> time-out at 700 ms, segments 1 and 2 of 690 ms not sent again (RFC 8985, 3.5)")
-    {
-    }
-
-  private:
-    void DoRun() override
-    {
-        SenderScript script(Exchange::Spec(), std::make_unique<FixedWindow>(10), 100 * MS);
-        script.Write(100 * MS, 1);
-        script.Write(690 * MS, 2);
-        script.RunUntil(710 * MS);
-        NS_TEST_EXPECT_MSG_EQ(script.Sent(),
-                              "0@100 0@400 1@690 2@690 0@700",
-                              "a probe, the time-out of 300 ms after it");
-        NS_TEST_EXPECT_MSG_EQ(script.sender.Board().LostOut(), 1, "P1 alone is lost");
-        script.Ack(790 * MS, 0, {{1, 2}});
-        script.Ack(790 * MS, 0, {{1, 3}});
-        script.Ack(800 * MS, 3);
-        script.RunUntil(5'000 * MS);
-        NS_TEST_EXPECT_MSG_EQ(script.Sent(), "", "nothing needless");
-    }
-};
+    SenderScript script(Exchange::Spec(), std::make_unique<FixedWindow>(10), 100 * MS);
+    script.Write(100 * MS, 1);
+    script.Write(690 * MS, 2);
+    script.RunUntil(710 * MS);
+    NS_TEST_EXPECT_MSG_EQ(script.Sent(),
+                          "0@100 0@400 1@690 2@690 0@700",
+                          "a probe, the time-out of 300 ms after it");
+    NS_TEST_EXPECT_MSG_EQ(script.sender.Board().LostOut(), 1, "P1 alone is lost");
+    script.Ack(790 * MS, 0, {{1, 2}});
+    script.Ack(790 * MS, 0, {{1, 3}});
+    script.Ack(800 * MS, 3);
+    script.RunUntil(5'000 * MS);
+    NS_TEST_EXPECT_MSG_EQ(script.Sent(), "", "nothing needless");
+}
 
 class OvertakenTest : public SimulationTestCase
 {
   public:
-    OvertakenTest()
-        : SimulationTestCase("A segment overtaken by many is retransmitted once, the next are not"
-                             " -> 1 retransmission, undone by 221 ms; none of the next three (RFC "
-                             "8985, 6.2; Linux tcp_try_undo_partial())")
-    {
-    }
+    using SimulationTestCase::SimulationTestCase;
 
   private:
     void DoRun() override
@@ -116,52 +97,43 @@ class OvertakenTest : public SimulationTestCase
     }
 };
 
-class LateAboveHoleTest : public SimulationTestCase
-{
-  public:
-    LateAboveHoleTest()
-        : SimulationTestCase(
-              "A D-SACK of a segment that was sacked before shows reordering"
-              " -> 3 retransmissions, none of segment 85 (RFC 2883; Linux tcp_sacktag_one())")
-    {
-    }
+ADD_CASE(OvertakenTest,
+         "A segment overtaken by many is retransmitted once, the next are not"
+         " -> 1 retransmission, undone by 221 ms; none of the next three (RFC "
+         "8985, 6.2; Linux tcp_try_undo_partial())");
 
-  private:
-    void DoRun() override
-    {
-        // Linux tcp_sacktag_one(). Without timestamps nothing else would.
-        TcpSpec spec = Exchange::Spec();
-        spec.headerBytes = 40;
-        Exchange exchange(100 * MS, spec, spec);
-        exchange.client.control.cwnd = 20;
-        exchange.client.control.ssthresh = 20;
-        exchange.Connect();
-        Wire& wire = exchange.toServer;
-        wire.LoseSegment(2, 2);
-        wire.HoldSegment(5, 20 * MS);
-        exchange.WriteSegments(100 * MS, 200);
-        RunUntil(310 * MS);
-        NS_TEST_EXPECT_MSG_EQ(exchange.toClient.Acks(249 * MS, 251 * MS).substr(0, 12),
-                              "2[D5-6)[3-24",
-                              "the retransmission of 5, while 2 is missing");
-        wire.HoldSegment(85, 20 * MS);
-        RunUntil(3'000 * MS);
-        NS_TEST_EXPECT_MSG_EQ(exchange.client.tcp.GetSender().Counters().retransmits,
-                              3,
-                              "2 twice, 5 once, 85 never");
-        NS_TEST_EXPECT_MSG_EQ(exchange.server.tcp.GetReceiver().Received(), 200 * 1'448, "all");
-    }
-};
+TEST_CASE(SimulationTestCase,
+          LateAboveHoleTest,
+          "A D-SACK of a segment that was sacked before shows reordering"
+          " -> 3 retransmissions, none of segment 85 (RFC 2883; Linux tcp_sacktag_one())")
+{
+    // Linux tcp_sacktag_one(). Without timestamps nothing else would.
+    TcpSpec spec = Exchange::Spec();
+    spec.headerBytes = 40;
+    Exchange exchange(100 * MS, spec, spec);
+    exchange.client.control.cwnd = 20;
+    exchange.client.control.ssthresh = 20;
+    exchange.Connect();
+    Wire& wire = exchange.toServer;
+    wire.LoseSegment(2, 2);
+    wire.HoldSegment(5, 20 * MS);
+    exchange.WriteSegments(100 * MS, 200);
+    RunUntil(310 * MS);
+    NS_TEST_EXPECT_MSG_EQ(exchange.toClient.Acks(249 * MS, 251 * MS).substr(0, 12),
+                          "2[D5-6)[3-24",
+                          "the retransmission of 5, while 2 is missing");
+    wire.HoldSegment(85, 20 * MS);
+    RunUntil(3'000 * MS);
+    NS_TEST_EXPECT_MSG_EQ(exchange.client.tcp.GetSender().Counters().retransmits,
+                          3,
+                          "2 twice, 5 once, 85 never");
+    NS_TEST_EXPECT_MSG_EQ(exchange.server.tcp.GetReceiver().Received(), 200 * 1'448, "all");
+}
 
 class WindowStepsTest : public SimulationTestCase
 {
   public:
-    WindowStepsTest()
-        : SimulationTestCase("D-SACKs widen the window for sixteen recoveries"
-                             " -> 25, 50, 100 ms; 25 ms after the sixteenth (RFC 8985, 6.2; Linux "
-                             "tcp_try_undo_dsack())")
-    {
-    }
+    using SimulationTestCase::SimulationTestCase;
 
   private:
     int64_t Window() const
@@ -202,15 +174,15 @@ class WindowStepsTest : public SimulationTestCase
     Rack m_rack;
 };
 
+ADD_CASE(WindowStepsTest,
+         "D-SACKs widen the window for sixteen recoveries"
+         " -> 25, 50, 100 ms; 25 ms after the sixteenth (RFC 8985, 6.2; Linux "
+         "tcp_try_undo_dsack())");
+
 class ReorderedGrowthTest : public SimulationTestCase
 {
   public:
-    ReorderedGrowthTest()
-        : SimulationTestCase(
-              "With much reordering the window grows with SACKs, too"
-              " -> by 0 after two overtook one, by 5 after five did (Linux tcp_may_raise_cwnd())")
-    {
-    }
+    using SimulationTestCase::SimulationTestCase;
 
   private:
     /// Window of Reno in slow start, after SACKs of `segments` behind a late one.
@@ -236,21 +208,8 @@ class ReorderedGrowthTest : public SimulationTestCase
     }
 };
 
-class TransportRackTestSuite : public ns3::TestSuite
-{
-  public:
-    TransportRackTestSuite()
-        : ns3::TestSuite("tunnelcc-transport-rack", Type::UNIT)
-    {
-        AddTestCase(new FastRecoveryExampleTest, Duration::QUICK);
-        AddTestCase(new TimeOutExampleTest, Duration::QUICK);
-        AddTestCase(new OvertakenTest, Duration::QUICK);
-        AddTestCase(new LateAboveHoleTest, Duration::QUICK);
-        AddTestCase(new WindowStepsTest, Duration::QUICK);
-        AddTestCase(new ReorderedGrowthTest, Duration::QUICK);
-    }
-};
-
-TransportRackTestSuite g_transportRackTestSuite;
+ADD_CASE(ReorderedGrowthTest,
+         "With much reordering the window grows with SACKs, too"
+         " -> by 0 after two overtook one, by 5 after five did (Linux tcp_may_raise_cwnd())");
 
 } // namespace

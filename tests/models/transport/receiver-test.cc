@@ -23,6 +23,8 @@ namespace
 
 using namespace tunnelcc;
 
+TEST_SUITE("tunnelcc-transport-receiver");
+
 /// A segment arrives.
 void
 Deliver(Receiver& receiver, uint32_t number, uint16_t length)
@@ -38,12 +40,7 @@ Deliver(Receiver& receiver, uint32_t number, uint16_t length)
 class ReceiveWindowTest : public ns3::TestCase
 {
   public:
-    ReceiveWindowTest()
-        : ns3::TestCase("Receive buffers grow as Linux 6.18 traced it, and as before 6.16"
-                        " -> 57316406 bytes after nine round trips; 229376 after one (Linux "
-                        "tcp_rcvbuf_grow())")
-    {
-    }
+    using ns3::TestCase::TestCase;
 
   private:
     static constexpr int64_t RTT = 50'000'000;
@@ -100,103 +97,87 @@ class ReceiveWindowTest : public ns3::TestCase
     }
 };
 
-class ReceiveSpaceTest : public ns3::TestCase
+ADD_CASE(ReceiveWindowTest,
+         "Receive buffers grow as Linux 6.18 traced it, and as before 6.16"
+         " -> 57316406 bytes after nine round trips; 229376 after one (Linux "
+         "tcp_rcvbuf_grow())");
+
+TEST_CASE(ns3::TestCase,
+          ReceiveSpaceTest,
+          "Data that waits in the receive buffer, in order or not, takes its space"
+          " -> the window and its limit are at most what is free, none below a "
+          "sixteenth (Linux tcp_grow_window(), __tcp_select_window())")
 {
-  public:
-    ReceiveSpaceTest()
-        : ns3::TestCase("Data that waits in the receive buffer, in order or not, takes its space"
-                        " -> the window and its limit are at most what is free, none below a "
-                        "sixteenth (Linux tcp_grow_window(), __tcp_select_window())")
+    ReceiveWindow window(65'535, 112'128, 1 << 30, 4'096, 0, ReceiveGrowth::CUSHION);
+    NS_TEST_EXPECT_MSG_EQ(window.OnSegment(40'000), true, "there is room");
+    NS_TEST_EXPECT_MSG_EQ(window.Limit(), 72'128, "what is free, though two segments are more");
+    NS_TEST_EXPECT_MSG_EQ(window.OnSegment(40'000), false, "no more is free");
+    NS_TEST_EXPECT_MSG_EQ(window.Advertise(0, 40'000), 72'128, "the limit");
+    NS_TEST_EXPECT_MSG_EQ(window.IsCrowded(40'000), false, "more than half is free");
+    NS_TEST_EXPECT_MSG_EQ(window.Advertise(0, 80'000), 72'128, "never taken back");
+    NS_TEST_EXPECT_MSG_EQ(window.IsCrowded(80'000), true, "less than half is free");
+    NS_TEST_EXPECT_MSG_EQ(window.Advertise(60'000, 80'000), 32'128, "what is free");
+    NS_TEST_EXPECT_MSG_EQ(window.Advertise(92'128, 106'000), 0, "less than a sixteenth");
+    NS_TEST_EXPECT_MSG_EQ(window.NeedsUpdate(92'128, 106'000), false, "as little as before");
+    NS_TEST_EXPECT_MSG_EQ(window.NeedsUpdate(92'128, 104'000), true, "from none to 8128");
+
+    // Two segments behind a hole: they are not read, and the reader has read all the others.
+    TcpSpec spec = MakeTcpSpec();
+    spec.receiveWindow = 1 << 20;
+    Receiver receiver(spec);
+    for (uint32_t number : {0, 2, 3})
     {
+        Deliver(receiver, number, 1'448);
     }
+    receiver.Read(0, 1'448, 0);
+    Acknowledgement ack;
+    receiver.Describe(ack);
+    NS_TEST_EXPECT_MSG_EQ(ack.window, (1 << 20) - 1'448, "told before: not taken back");
+    Deliver(receiver, 1, 1'448);
+    receiver.Describe(ack);
+    NS_TEST_EXPECT_MSG_EQ(ack.window, (1 << 20) - 3 * 1'448, "none of the three is read");
+}
 
-  private:
-    void DoRun() override
-    {
-        ReceiveWindow window(65'535, 112'128, 1 << 30, 4'096, 0, ReceiveGrowth::CUSHION);
-        NS_TEST_EXPECT_MSG_EQ(window.OnSegment(40'000), true, "there is room");
-        NS_TEST_EXPECT_MSG_EQ(window.Limit(), 72'128, "what is free, though two segments are more");
-        NS_TEST_EXPECT_MSG_EQ(window.OnSegment(40'000), false, "no more is free");
-        NS_TEST_EXPECT_MSG_EQ(window.Advertise(0, 40'000), 72'128, "the limit");
-        NS_TEST_EXPECT_MSG_EQ(window.IsCrowded(40'000), false, "more than half is free");
-        NS_TEST_EXPECT_MSG_EQ(window.Advertise(0, 80'000), 72'128, "never taken back");
-        NS_TEST_EXPECT_MSG_EQ(window.IsCrowded(80'000), true, "less than half is free");
-        NS_TEST_EXPECT_MSG_EQ(window.Advertise(60'000, 80'000), 32'128, "what is free");
-        NS_TEST_EXPECT_MSG_EQ(window.Advertise(92'128, 106'000), 0, "less than a sixteenth");
-        NS_TEST_EXPECT_MSG_EQ(window.NeedsUpdate(92'128, 106'000), false, "as little as before");
-        NS_TEST_EXPECT_MSG_EQ(window.NeedsUpdate(92'128, 104'000), true, "from none to 8128");
-
-        // Two segments behind a hole: they are not read, and the reader has read all the others.
-        TcpSpec spec = MakeTcpSpec();
-        spec.receiveWindow = 1 << 20;
-        Receiver receiver(spec);
-        for (uint32_t number : {0, 2, 3})
+TEST_CASE(ns3::TestCase,
+          ReceiveRoundTest,
+          "A hole is filled, and all behind it is read at once -> the round ends with"
+          " the first segment; the others count in the next one (Linux "
+          "tcp_recvmsg(), tcp_rcv_space_adjust())")
+{
+    constexpr int64_t RTT = 100'000'000;
+    constexpr uint16_t FULL = 1'448;
+    TcpSpec spec = MakeTcpSpec();
+    spec.receiveWindow = 1 << 30;
+    spec.initialReceiveWindow = 65'535;
+    spec.initialReceiveRoom = 65'535;
+    spec.receiveGrowth = ReceiveGrowth::CUSHION;
+    Receiver receiver(spec);
+    receiver.OnEstablished(0);
+    auto deliver = [&](uint32_t first, uint32_t last) {
+        for (uint32_t number = first; number <= last; ++number)
         {
-            Deliver(receiver, number, 1'448);
+            Deliver(receiver, number, FULL);
         }
-        receiver.Read(0, 1'448, 0);
-        Acknowledgement ack;
-        receiver.Describe(ack);
-        NS_TEST_EXPECT_MSG_EQ(ack.window, (1 << 20) - 1'448, "told before: not taken back");
-        Deliver(receiver, 1, 1'448);
-        receiver.Describe(ack);
-        NS_TEST_EXPECT_MSG_EQ(ack.window, (1 << 20) - 3 * 1'448, "none of the three is read");
-    }
-};
-
-class ReceiveRoundTest : public ns3::TestCase
-{
-  public:
-    ReceiveRoundTest()
-        : ns3::TestCase("A hole is filled, and all behind it is read at once -> the round ends with"
-                        " the first segment; the others count in the next one (Linux "
-                        "tcp_recvmsg(), tcp_rcv_space_adjust())")
-    {
-    }
-
-  private:
-    void DoRun() override
-    {
-        constexpr int64_t RTT = 100'000'000;
-        constexpr uint16_t FULL = 1'448;
-        TcpSpec spec = MakeTcpSpec();
-        spec.receiveWindow = 1 << 30;
-        spec.initialReceiveWindow = 65'535;
-        spec.initialReceiveRoom = 65'535;
-        spec.receiveGrowth = ReceiveGrowth::CUSHION;
-        Receiver receiver(spec);
-        receiver.OnEstablished(0);
-        auto deliver = [&](uint32_t first, uint32_t last) {
-            for (uint32_t number = first; number <= last; ++number)
-            {
-                Deliver(receiver, number, FULL);
-            }
-        };
-        deliver(0, 9);
-        receiver.Read(RTT / 2, 10 * FULL, RTT);
-        deliver(11, 40);
-        deliver(10, 10);
-        receiver.Read(RTT, 31 * FULL, RTT);
-        // 11 segments were read then: twice that, 16 more, and twice the growth by a tenth
-        const double first = (2 * 11 + 16) * FULL * (1 + 2 * 0.1);
-        NS_TEST_EXPECT_MSG_EQ_TOL(static_cast<double>(receiver.Room()), first, 1.0, "of the first");
-        deliver(41, 41);
-        receiver.Read(2 * RTT, FULL, RTT);
-        // 31 in the next round trip
-        const double second = (2 * 31 + 16) * FULL * (1 + 2 * 20.0 / 11);
-        NS_TEST_EXPECT_MSG_EQ_TOL(static_cast<double>(receiver.Room()), second, 1.0, "of the rest");
-    }
-};
+    };
+    deliver(0, 9);
+    receiver.Read(RTT / 2, 10 * FULL, RTT);
+    deliver(11, 40);
+    deliver(10, 10);
+    receiver.Read(RTT, 31 * FULL, RTT);
+    // 11 segments were read then: twice that, 16 more, and twice the growth by a tenth
+    const double first = (2 * 11 + 16) * FULL * (1 + 2 * 0.1);
+    NS_TEST_EXPECT_MSG_EQ_TOL(static_cast<double>(receiver.Room()), first, 1.0, "of the first");
+    deliver(41, 41);
+    receiver.Read(2 * RTT, FULL, RTT);
+    // 31 in the next round trip
+    const double second = (2 * 31 + 16) * FULL * (1 + 2 * 20.0 / 11);
+    NS_TEST_EXPECT_MSG_EQ_TOL(static_cast<double>(receiver.Room()), second, 1.0, "of the rest");
+}
 
 class WindowUnitTest : public ns3::TestCase
 {
   public:
-    WindowUnitTest()
-        : ns3::TestCase("Windows are told in units of their scale, within 16 bits"
-                        " -> 1047128 bytes unscaled, 1047552 by 1024, 131070 by two (RFC 7323, "
-                        "2.3; Linux __tcp_select_window())")
-    {
-    }
+    using ns3::TestCase::TestCase;
 
   private:
     /// Window told after one segment of `length` bytes that nobody reads.
@@ -223,14 +204,15 @@ class WindowUnitTest : public ns3::TestCase
     }
 };
 
+ADD_CASE(WindowUnitTest,
+         "Windows are told in units of their scale, within 16 bits"
+         " -> 1047128 bytes unscaled, 1047552 by 1024, 131070 by two (RFC 7323, "
+         "2.3; Linux __tcp_select_window())");
+
 class ReceiverTest : public ns3::TestCase
 {
   public:
-    ReceiverTest()
-        : ns3::TestCase("The receiver equals a brute-force set of segments"
-                        " -> the ACKs of the set, for 20000 segments (RFC 2018, 4; RFC 2883, 4)")
-    {
-    }
+    using ns3::TestCase::TestCase;
 
   private:
     static uint16_t Length(uint64_t number)
@@ -343,20 +325,8 @@ class ReceiverTest : public ns3::TestCase
     std::vector<uint64_t> m_offsets{0}; //!< stream offset of each segment
 };
 
-class TransportReceiverTestSuite : public ns3::TestSuite
-{
-  public:
-    TransportReceiverTestSuite()
-        : ns3::TestSuite("tunnelcc-transport-receiver", Type::UNIT)
-    {
-        AddTestCase(new ReceiveWindowTest, Duration::QUICK);
-        AddTestCase(new ReceiveSpaceTest, Duration::QUICK);
-        AddTestCase(new ReceiveRoundTest, Duration::QUICK);
-        AddTestCase(new WindowUnitTest, Duration::QUICK);
-        AddTestCase(new ReceiverTest, Duration::QUICK);
-    }
-};
-
-TransportReceiverTestSuite g_transportReceiverTestSuite;
+ADD_CASE(ReceiverTest,
+         "The receiver equals a brute-force set of segments"
+         " -> the ACKs of the set, for 20000 segments (RFC 2018, 4; RFC 2883, 4)");
 
 } // namespace

@@ -25,6 +25,8 @@ namespace
 
 using namespace tunnelcc;
 
+TEST_SUITE("tunnelcc-transport-scoreboard");
+
 /// What a sender knows of its segments, kept in the plainest way.
 class PlainScoreboard
 {
@@ -346,52 +348,36 @@ class ScoreboardTest : public ns3::TestCase
     int m_staleAcks{0};
 };
 
-class LostFirstTest : public ns3::TestCase
+TEST_CASE(ns3::TestCase,
+          LostFirstTest,
+          "Lost retransmissions go first, then the losses in order"
+          " -> segments 0, 0, 2 (unlike Linux tcp_xmit_retransmit_queue())")
 {
-  public:
-    LostFirstTest()
-        : ns3::TestCase("Lost retransmissions go first, then the losses in order"
-                        " -> segments 0, 0, 2 (unlike Linux tcp_xmit_retransmit_queue())")
+    Scoreboard board;
+    for (int i = 0; i < 5; ++i)
     {
+        board.Append({.length = 1'448});
     }
+    board.MarkLost(0);
+    board.MarkLost(1);
+    NS_TEST_EXPECT_MSG_EQ(*board.NextLost(), 0, "the first");
+    board.Retransmit(0);
+    board.MarkLost(2);
+    board.MarkLost(0);
+    NS_TEST_EXPECT_MSG_EQ(*board.NextLost(), 0, "its retransmission was lost");
+    board.Retransmit(0);
+    board.Sack(1, 2, [](const SegmentRun&) {});
+    NS_TEST_EXPECT_MSG_EQ(*board.NextLost(), 2, "1 has arrived after all");
+    board.Retransmit(2);
+    NS_TEST_EXPECT_MSG_EQ(board.NextLost().has_value(), false, "no more");
+    NS_TEST_EXPECT_MSG_EQ(board.InFlight(), 4, "3 and 4, 0 and 2 again");
+}
 
-  private:
-    void DoRun() override
-    {
-        Scoreboard board;
-        for (int i = 0; i < 5; ++i)
-        {
-            board.Append({.length = 1'448});
-        }
-        board.MarkLost(0);
-        board.MarkLost(1);
-        NS_TEST_EXPECT_MSG_EQ(*board.NextLost(), 0, "the first");
-        board.Retransmit(0);
-        board.MarkLost(2);
-        board.MarkLost(0);
-        NS_TEST_EXPECT_MSG_EQ(*board.NextLost(), 0, "its retransmission was lost");
-        board.Retransmit(0);
-        board.Sack(1, 2, [](const SegmentRun&) {});
-        NS_TEST_EXPECT_MSG_EQ(*board.NextLost(), 2, "1 has arrived after all");
-        board.Retransmit(2);
-        NS_TEST_EXPECT_MSG_EQ(board.NextLost().has_value(), false, "no more");
-        NS_TEST_EXPECT_MSG_EQ(board.InFlight(), 4, "3 and 4, 0 and 2 again");
-    }
-};
-
-class TransportScoreboardTestSuite : public ns3::TestSuite
+ADD_CASES
 {
-  public:
-    TransportScoreboardTestSuite()
-        : ns3::TestSuite("tunnelcc-transport-scoreboard", Type::UNIT)
-    {
-        AddTestCase(new ScoreboardTest("few losses", 50, 0.02, 100'000), Duration::QUICK);
-        AddTestCase(new ScoreboardTest("many losses", 50, 0.3, 100'000), Duration::QUICK);
-        AddTestCase(new ScoreboardTest("a large window", 1'000, 0.05, 30'000), Duration::QUICK);
-        AddTestCase(new LostFirstTest, Duration::QUICK);
-    }
-};
-
-TransportScoreboardTestSuite g_transportScoreboardTestSuite;
+    AddCase(new ScoreboardTest("few losses", 50, 0.02, 100'000));
+    AddCase(new ScoreboardTest("many losses", 50, 0.3, 100'000));
+    AddCase(new ScoreboardTest("a large window", 1'000, 0.05, 30'000));
+}
 
 } // namespace

@@ -9,6 +9,7 @@
  * unless said otherwise, so that the client is connected at 100 ms and the server at 150 ms.
  */
 #include "support/exchange.h"
+#include "support/test-case.h"
 
 #include <initializer_list>
 #include <string>
@@ -20,15 +21,12 @@ namespace
 
 using namespace tunnelcc;
 
+TEST_SUITE("tunnelcc-transport-segments");
+
 class NagleTest : public SimulationTestCase
 {
   public:
-    NagleTest()
-        : SimulationTestCase("Nagle: small segments wait for each other, unless nodelay"
-                             " -> 100 bytes at 100 ms, 200 at 200 ms; all at 100 ms if nodelay "
-                             "(RFC 896; RFC 9293, 3.7.4; Linux tcp_nagle_check())")
-    {
-    }
+    using SimulationTestCase::SimulationTestCase;
 
   private:
     std::string Send(bool isNodelay, std::initializer_list<uint64_t> writes)
@@ -64,60 +62,49 @@ class NagleTest : public SimulationTestCase
     }
 };
 
-class AckBeforeAnswerTest : public SimulationTestCase
+ADD_CASE(NagleTest,
+         "Nagle: small segments wait for each other, unless nodelay"
+         " -> 100 bytes at 100 ms, 200 at 200 ms; all at 100 ms if nodelay "
+         "(RFC 896; RFC 9293, 3.7.4; Linux tcp_nagle_check())");
+
+TEST_CASE(SimulationTestCase,
+          AckBeforeAnswerTest,
+          "Data come with an ACK that lets held bytes go -> these go first, 80"
+          " at 300 ms, and hold back the answer, 50 at 400 ms"
+          " (Linux tcp_rcv_established())")
 {
-  public:
-    AckBeforeAnswerTest()
-        : SimulationTestCase("Data come with an ACK that lets held bytes go -> these go first, 80"
-                             " at 300 ms, and hold back the answer, 50 at 400 ms"
-                             " (Linux tcp_rcv_established())")
-    {
-    }
+    Exchange exchange;
+    exchange.client.answers = 100;
+    exchange.server.answers = 50;
+    exchange.Connect();
+    exchange.RunUntil(200 * MS);
+    exchange.server.tcp.Write(200 * MS, 100);
+    exchange.server.tcp.Write(200 * MS, 80); // held: the 100 are outstanding
+    exchange.RunUntil(450 * MS);
+    NS_TEST_EXPECT_MSG_EQ(exchange.toServer.Data(), "0@250 1@350", "each with an ACK");
+    NS_TEST_EXPECT_MSG_EQ(exchange.toClient.Data(), "0@200 1@300 2@400", "as RFC 896 has it");
+    NS_TEST_EXPECT_MSG_EQ(exchange.toClient.Lengths(), "100 80 50", "not 130 at once");
+}
 
-  private:
-    void DoRun() override
-    {
-        Exchange exchange;
-        exchange.client.answers = 100;
-        exchange.server.answers = 50;
-        exchange.Connect();
-        exchange.RunUntil(200 * MS);
-        exchange.server.tcp.Write(200 * MS, 100);
-        exchange.server.tcp.Write(200 * MS, 80); // held: the 100 are outstanding
-        exchange.RunUntil(450 * MS);
-        NS_TEST_EXPECT_MSG_EQ(exchange.toServer.Data(), "0@250 1@350", "each with an ACK");
-        NS_TEST_EXPECT_MSG_EQ(exchange.toClient.Data(), "0@200 1@300 2@400", "as RFC 896 has it");
-        NS_TEST_EXPECT_MSG_EQ(exchange.toClient.Lengths(), "100 80 50", "not 130 at once");
-    }
-};
-
-class BacklogTest : public SimulationTestCase
+TEST_CASE(SimulationTestCase,
+          BacklogTest,
+          "Under backlog segments are full whatever was written"
+          " -> eight of 1448 bytes, one of 728 (Linux tcp_sendmsg_locked())")
 {
-  public:
-    BacklogTest()
-        : SimulationTestCase("Under backlog segments are full whatever was written"
-                             " -> eight of 1448 bytes, one of 728 (Linux tcp_sendmsg_locked())")
+    TcpSpec spec = Exchange::Spec();
+    spec.nodelay = true;
+    Exchange exchange(100 * MS, spec);
+    exchange.client.control.cwnd = 2;
+    exchange.Connect();
+    for (int i = 0; i < 3; ++i)
     {
+        exchange.Write(100 * MS, 4'104);
     }
-
-  private:
-    void DoRun() override
-    {
-        TcpSpec spec = Exchange::Spec();
-        spec.nodelay = true;
-        Exchange exchange(100 * MS, spec);
-        exchange.client.control.cwnd = 2;
-        exchange.Connect();
-        for (int i = 0; i < 3; ++i)
-        {
-            exchange.Write(100 * MS, 4'104);
-        }
-        RunUntil(2'000 * MS);
-        NS_TEST_EXPECT_MSG_EQ(exchange.toServer.Lengths(),
-                              "1448 1448 1448 1448 1448 1448 1448 1448 728",
-                              "12312 bytes");
-    }
-};
+    RunUntil(2'000 * MS);
+    NS_TEST_EXPECT_MSG_EQ(exchange.toServer.Lengths(),
+                          "1448 1448 1448 1448 1448 1448 1448 1448 728",
+                          "12312 bytes");
+}
 
 class DeferralTest : public SimulationTestCase
 {
@@ -160,51 +147,37 @@ class DeferralTest : public SimulationTestCase
     std::string m_expected;
 };
 
-class FinTest : public SimulationTestCase
+TEST_CASE(SimulationTestCase,
+          FinTest,
+          "FIN follows the data, is acknowledged, and sent again if lost"
+          " -> acknowledged at 200 ms; the lost one sent at 1000 and 1300 ms "
+          "(RFC 9293, 3.6; RFC 6298, 5)")
 {
-  public:
-    FinTest()
-        : SimulationTestCase("FIN follows the data, is acknowledged, and sent again if lost"
-                             " -> acknowledged at 200 ms; the lost one sent at 1000 and 1300 ms "
-                             "(RFC 9293, 3.6; RFC 6298, 5)")
-    {
-    }
+    Exchange exchange;
+    exchange.Connect();
+    exchange.Write(100 * MS, 2'000);
+    exchange.client.tcp.Close(100 * MS);
+    RunUntil(140 * MS);
+    NS_TEST_EXPECT_MSG_EQ(exchange.toServer.Lengths(), "1448 552 0", "data, then FIN");
+    NS_TEST_EXPECT_MSG_EQ(+exchange.toServer.log.back().packet.isFin, 1, "FIN");
+    RunUntil(1'000 * MS);
+    NS_TEST_EXPECT_MSG_EQ(exchange.server.tcp.GetReceiver().IsFinished(), true, "arrived");
+    NS_TEST_EXPECT_MSG_EQ(exchange.server.tcp.GetReceiver().TotalRead(), 2'000, "data");
+    NS_TEST_EXPECT_MSG_EQ(exchange.client.tcp.FinishedTime(), 200 * MS, "acknowledged");
+    NS_TEST_EXPECT_MSG_EQ(exchange.server.tcp.FinishedTime(), -1, "the other half is open");
 
-  private:
-    void DoRun() override
-    {
-        Exchange exchange;
-        exchange.Connect();
-        exchange.Write(100 * MS, 2'000);
-        exchange.client.tcp.Close(100 * MS);
-        RunUntil(140 * MS);
-        NS_TEST_EXPECT_MSG_EQ(exchange.toServer.Lengths(), "1448 552 0", "data, then FIN");
-        NS_TEST_EXPECT_MSG_EQ(+exchange.toServer.log.back().packet.isFin, 1, "FIN");
-        RunUntil(1'000 * MS);
-        NS_TEST_EXPECT_MSG_EQ(exchange.server.tcp.GetReceiver().IsFinished(), true, "arrived");
-        NS_TEST_EXPECT_MSG_EQ(exchange.server.tcp.GetReceiver().TotalRead(), 2'000, "data");
-        NS_TEST_EXPECT_MSG_EQ(exchange.client.tcp.FinishedTime(), 200 * MS, "acknowledged");
-        NS_TEST_EXPECT_MSG_EQ(exchange.server.tcp.FinishedTime(), -1, "the other half is open");
-
-        exchange.toClient.LoseSegment(0);
-        exchange.server.tcp.Close(1'000 * MS);
-        RunUntil(3'000 * MS);
-        NS_TEST_EXPECT_MSG_EQ(exchange.toClient.Data(), "0@1000 0@1300", "lost, then again");
-        NS_TEST_EXPECT_MSG_EQ(exchange.server.tcp.FinishedTime(), 1'400 * MS, "acknowledged");
-        NS_TEST_EXPECT_MSG_EQ(exchange.client.tcp.GetReceiver().IsFinished(), true, "arrived");
-    }
-};
+    exchange.toClient.LoseSegment(0);
+    exchange.server.tcp.Close(1'000 * MS);
+    RunUntil(3'000 * MS);
+    NS_TEST_EXPECT_MSG_EQ(exchange.toClient.Data(), "0@1000 0@1300", "lost, then again");
+    NS_TEST_EXPECT_MSG_EQ(exchange.server.tcp.FinishedTime(), 1'400 * MS, "acknowledged");
+    NS_TEST_EXPECT_MSG_EQ(exchange.client.tcp.GetReceiver().IsFinished(), true, "arrived");
+}
 
 class RateSampleTest : public SimulationTestCase
 {
   public:
-    RateSampleTest()
-        : SimulationTestCase(
-              "Delivery-rate samples, by hand"
-              " -> ACK 9: 10 segments in 145 ms, ACK 14: 10 in 120 ms "
-              "(draft-cheng-iccrg-delivery-rate-estimation-02; Linux tcp_rate_gen())")
-    {
-    }
+    using SimulationTestCase::SimulationTestCase;
 
   private:
     void CheckSample(size_t ack, uint32_t delivered, int64_t interval, uint64_t prior)
@@ -250,6 +223,11 @@ class RateSampleTest : public SimulationTestCase
     const std::vector<AckEvent>* m_events{nullptr};
 };
 
+ADD_CASE(RateSampleTest,
+         "Delivery-rate samples, by hand"
+         " -> ACK 9: 10 segments in 145 ms, ACK 14: 10 in 120 ms "
+         "(draft-cheng-iccrg-delivery-rate-estimation-02; Linux tcp_rate_gen())");
+
 class PacingTest : public SimulationTestCase
 {
   public:
@@ -285,53 +263,33 @@ class PacingTest : public SimulationTestCase
     std::string m_expected;
 };
 
-class TransportSegmentsTestSuite : public ns3::TestSuite
+ADD_CASES
 {
-  public:
-    TransportSegmentsTestSuite()
-        : ns3::TestSuite("tunnelcc-transport-segments", Type::UNIT)
-    {
-        AddTestCase(new NagleTest, Duration::QUICK);
-        AddTestCase(new AckBeforeAnswerTest, Duration::QUICK);
-        AddTestCase(new BacklogTest, Duration::QUICK);
-        AddTestCase(new DeferralTest(MS,
-                                     MS,
-                                     "the next ACK is near -> segments 41 to 44 at 201 ms",
-                                     "40@200 41@201 42@201 43@201 44@201 45@202 46@202 47@202 "
-                                     "48@202 49@203 50@203 51@203 52@203"),
-                    Duration::QUICK);
-        AddTestCase(
-            new DeferralTest(5 * MS,
+    AddCase(new DeferralTest(MS,
                              MS,
-                             "not if it is far off -> segments 41 to 43 at 200.5 ms",
-                             "40@200 41@200.5 42@200.5 43@200.5 44@205 45@205.5 46@205.5 47@205.5"),
-            Duration::QUICK);
-        AddTestCase(new DeferralTest(5 * MS,
-                                     NEVER,
-                                     "before 6.18, even then -> segments 41 to 44 at 205 ms",
-                                     "40@200 41@205 42@205 43@205 44@205"),
-                    Duration::QUICK);
-        AddTestCase(new FinTest, Duration::QUICK);
-        AddTestCase(new RateSampleTest, Duration::QUICK);
-        AddTestCase(
-            new PacingTest(1 * MS,
+                             "the next ACK is near -> segments 41 to 44 at 201 ms",
+                             "40@200 41@201 42@201 43@201 44@201 45@202 46@202 47@202 "
+                             "48@202 49@203 50@203 51@203 52@203"));
+    AddCase(
+        new DeferralTest(5 * MS,
+                         MS,
+                         "not if it is far off -> segments 41 to 43 at 200.5 ms",
+                         "40@200 41@200.5 42@200.5 43@200.5 44@205 45@205.5 46@205.5 47@205.5"));
+    AddCase(new DeferralTest(5 * MS,
+                             NEVER,
+                             "before 6.18, even then -> segments 41 to 44 at 205 ms",
+                             "40@200 41@205 42@205 43@205 44@205"));
+    AddCase(new PacingTest(1 * MS,
                            "bursts of at least two -> 12 and 13 at 201, 14 and 15 at 203 ms",
-                           "10@200 11@200 12@201 13@201 14@203 15@203 16@205 17@205"),
-            Duration::QUICK);
-        AddTestCase(
-            new PacingTest(5 * MS,
+                           "10@200 11@200 12@201 13@201 14@203 15@203 16@205 17@205"));
+    AddCase(new PacingTest(5 * MS,
                            "five milliseconds' worth -> 10 to 14 at 200, 15 to 19 at 202.5 ms",
                            "10@200 11@200 12@200 13@200 14@200 15@202.5 16@202.5 "
-                           "17@202.5 18@202.5 19@202.5"),
-            Duration::QUICK);
-        AddTestCase(new PacingTest(0,
-                                   "one by one -> 10 at 200, 11 at 200.5, 12 at 201.5 ms",
-                                   "10@200 11@200.5 12@201.5 13@202.5 14@203.5 15@204.5 "
-                                   "16@205.5"),
-                    Duration::QUICK);
-    }
-};
-
-TransportSegmentsTestSuite g_transportSegmentsTestSuite;
+                           "17@202.5 18@202.5 19@202.5"));
+    AddCase(new PacingTest(0,
+                           "one by one -> 10 at 200, 11 at 200.5, 12 at 201.5 ms",
+                           "10@200 11@200.5 12@201.5 13@202.5 14@203.5 15@204.5 "
+                           "16@205.5"));
+}
 
 } // namespace

@@ -16,6 +16,8 @@ namespace
 
 using namespace tunnelcc;
 
+TEST_SUITE("tunnelcc-transport-send-buffer");
+
 /// Write `bytes` in buffers of `size`. \returns how many the queue took
 uint64_t
 WriteAll(SendBuffer& buffer, uint64_t bytes, uint64_t size)
@@ -30,139 +32,91 @@ WriteAll(SendBuffer& buffer, uint64_t bytes, uint64_t size)
     return written;
 }
 
-class SendBufferTest : public ns3::TestCase
+TEST_CASE(ns3::TestCase,
+          SendBufferTest,
+          "A blocked writer wakes once the buffer is two thirds full"
+          " -> with 2000 of 3000 bytes, not with 2001 (Linux sk_stream_write_space())")
 {
-  public:
-    SendBufferTest()
-        : ns3::TestCase(
-              "A blocked writer wakes once the buffer is two thirds full"
-              " -> with 2000 of 3000 bytes, not with 2001 (Linux sk_stream_write_space())")
-    {
-    }
+    constexpr uint64_t SIZE = 500;
+    SendBuffer buffer(1'500, 3'000);
+    NS_TEST_EXPECT_MSG_EQ(WriteAll(buffer, 2'000, SIZE), 1'500, "the buffer is small at first");
+    NS_TEST_EXPECT_MSG_EQ(buffer.WantsToExpand(), true, "and may grow");
+    buffer.OnSent(1'500);
+    buffer.OnAcked(1'500);
+    buffer.Expand(10'000);
+    NS_TEST_EXPECT_MSG_EQ(buffer.WakeWriter(), true, "there is room");
+    NS_TEST_EXPECT_MSG_EQ(WriteAll(buffer, 2'000, SIZE), 2'000, "fits");
+    buffer.OnSent(2'000);
+    buffer.OnAcked(1'000);
+    NS_TEST_EXPECT_MSG_EQ(buffer.WakeWriter(), false, "nobody waits");
+    NS_TEST_EXPECT_MSG_EQ(WriteAll(buffer, 5'000, SIZE), 2'000, "all that fits");
+    NS_TEST_EXPECT_MSG_EQ(buffer.Queued(), 3'000, "full");
+    buffer.OnAcked(999);
+    NS_TEST_EXPECT_MSG_EQ(buffer.WakeWriter(), false, "2001 bytes queued");
+    buffer.OnSent(2'000);
+    buffer.OnAcked(1);
+    NS_TEST_EXPECT_MSG_EQ(buffer.WakeWriter(), true, "2000 bytes queued");
+    NS_TEST_EXPECT_MSG_EQ(buffer.WakeWriter(), false, "once");
+    NS_TEST_EXPECT_MSG_EQ(buffer.Unsent(), 0, "all is sent");
+    NS_TEST_EXPECT_MSG_EQ(buffer.SentOffset(), 5'500, "bytes sent so far");
+}
 
-  private:
-    void DoRun() override
-    {
-        constexpr uint64_t SIZE = 500;
-        SendBuffer buffer(1'500, 3'000);
-        NS_TEST_EXPECT_MSG_EQ(WriteAll(buffer, 2'000, SIZE), 1'500, "the buffer is small at first");
-        NS_TEST_EXPECT_MSG_EQ(buffer.WantsToExpand(), true, "and may grow");
-        buffer.OnSent(1'500);
-        buffer.OnAcked(1'500);
-        buffer.Expand(10'000);
-        NS_TEST_EXPECT_MSG_EQ(buffer.WakeWriter(), true, "there is room");
-        NS_TEST_EXPECT_MSG_EQ(WriteAll(buffer, 2'000, SIZE), 2'000, "fits");
-        buffer.OnSent(2'000);
-        buffer.OnAcked(1'000);
-        NS_TEST_EXPECT_MSG_EQ(buffer.WakeWriter(), false, "nobody waits");
-        NS_TEST_EXPECT_MSG_EQ(WriteAll(buffer, 5'000, SIZE), 2'000, "all that fits");
-        NS_TEST_EXPECT_MSG_EQ(buffer.Queued(), 3'000, "full");
-        buffer.OnAcked(999);
-        NS_TEST_EXPECT_MSG_EQ(buffer.WakeWriter(), false, "2001 bytes queued");
-        buffer.OnSent(2'000);
-        buffer.OnAcked(1);
-        NS_TEST_EXPECT_MSG_EQ(buffer.WakeWriter(), true, "2000 bytes queued");
-        NS_TEST_EXPECT_MSG_EQ(buffer.WakeWriter(), false, "once");
-        NS_TEST_EXPECT_MSG_EQ(buffer.Unsent(), 0, "all is sent");
-        NS_TEST_EXPECT_MSG_EQ(buffer.SentOffset(), 5'500, "bytes sent so far");
-    }
-};
-
-class LastBufferTest : public ns3::TestCase
+TEST_CASE(ns3::TestCase,
+          LastBufferTest,
+          "Part of the last buffer was sent -> it takes more, however much is queued;"
+          " a new one waits for room (Linux tcp_sendmsg())")
 {
-  public:
-    LastBufferTest()
-        : ns3::TestCase("Part of the last buffer was sent -> it takes more, however much is queued;"
-                        " a new one waits for room (Linux tcp_sendmsg())")
-    {
-    }
+    constexpr uint64_t SIZE = 500;
+    SendBuffer buffer(1'000, 1'000);
+    NS_TEST_EXPECT_MSG_EQ(WriteAll(buffer, 900, SIZE), 900, "two buffers, one not full");
+    NS_TEST_EXPECT_MSG_EQ(WriteAll(buffer, 300, SIZE), 100, "it is filled");
+    NS_TEST_EXPECT_MSG_EQ(buffer.IsWriterBlocked(), true, "1000 bytes are the limit");
+    buffer.OnSent(700);
+    NS_TEST_EXPECT_MSG_EQ(buffer.Write(200, SIZE), 200, "as much as of it was sent");
+    NS_TEST_EXPECT_MSG_EQ(buffer.Queued(), 1'200, "beyond the limit");
+    NS_TEST_EXPECT_MSG_EQ(buffer.Write(200, SIZE), 0, "the buffer is full again");
+    buffer.OnSent(500);
+    NS_TEST_EXPECT_MSG_EQ(buffer.Write(200, SIZE), 0, "nothing is left of it");
+    buffer.OnAcked(201);
+    NS_TEST_EXPECT_MSG_EQ(buffer.Write(900, SIZE), 500, "below the limit, a whole one");
+    NS_TEST_EXPECT_MSG_EQ(buffer.Queued(), 1'499, "which may exceed it");
+}
 
-  private:
-    void DoRun() override
-    {
-        constexpr uint64_t SIZE = 500;
-        SendBuffer buffer(1'000, 1'000);
-        NS_TEST_EXPECT_MSG_EQ(WriteAll(buffer, 900, SIZE), 900, "two buffers, one not full");
-        NS_TEST_EXPECT_MSG_EQ(WriteAll(buffer, 300, SIZE), 100, "it is filled");
-        NS_TEST_EXPECT_MSG_EQ(buffer.IsWriterBlocked(), true, "1000 bytes are the limit");
-        buffer.OnSent(700);
-        NS_TEST_EXPECT_MSG_EQ(buffer.Write(200, SIZE), 200, "as much as of it was sent");
-        NS_TEST_EXPECT_MSG_EQ(buffer.Queued(), 1'200, "beyond the limit");
-        NS_TEST_EXPECT_MSG_EQ(buffer.Write(200, SIZE), 0, "the buffer is full again");
-        buffer.OnSent(500);
-        NS_TEST_EXPECT_MSG_EQ(buffer.Write(200, SIZE), 0, "nothing is left of it");
-        buffer.OnAcked(201);
-        NS_TEST_EXPECT_MSG_EQ(buffer.Write(900, SIZE), 500, "below the limit, a whole one");
-        NS_TEST_EXPECT_MSG_EQ(buffer.Queued(), 1'499, "which may exceed it");
-    }
-};
-
-class PollTest : public ns3::TestCase
+TEST_CASE(ns3::TestCase,
+          PollTest,
+          "A program polls before it writes -> it may with 2000 of 3000 bytes queued,"
+          " not with 2001 (Linux sk_stream_is_writeable())")
 {
-  public:
-    PollTest()
-        : ns3::TestCase("A program polls before it writes -> it may with 2000 of 3000 bytes queued,"
-                        " not with 2001 (Linux sk_stream_is_writeable())")
-    {
-    }
+    constexpr uint64_t SIZE = 500;
+    SendBuffer buffer(3'000, 3'000);
+    NS_TEST_EXPECT_MSG_EQ(buffer.Poll(), true, "empty");
+    NS_TEST_EXPECT_MSG_EQ(WriteAll(buffer, 2'000, SIZE), 2'000, "two thirds");
+    NS_TEST_EXPECT_MSG_EQ(buffer.Poll(), true, "still writable");
+    NS_TEST_EXPECT_MSG_EQ(WriteAll(buffer, 1, SIZE), 1, "one more");
+    NS_TEST_EXPECT_MSG_EQ(buffer.Poll(), false, "2001 bytes queued");
+    NS_TEST_EXPECT_MSG_EQ(buffer.IsWriterBlocked(), true, "it waits");
+    buffer.OnSent(2'000);
+    buffer.OnAcked(1);
+    NS_TEST_EXPECT_MSG_EQ(buffer.WakeWriter(), true, "2000 bytes queued");
+    NS_TEST_EXPECT_MSG_EQ(buffer.Poll(), true, "as it was told");
+}
 
-  private:
-    void DoRun() override
-    {
-        constexpr uint64_t SIZE = 500;
-        SendBuffer buffer(3'000, 3'000);
-        NS_TEST_EXPECT_MSG_EQ(buffer.Poll(), true, "empty");
-        NS_TEST_EXPECT_MSG_EQ(WriteAll(buffer, 2'000, SIZE), 2'000, "two thirds");
-        NS_TEST_EXPECT_MSG_EQ(buffer.Poll(), true, "still writable");
-        NS_TEST_EXPECT_MSG_EQ(WriteAll(buffer, 1, SIZE), 1, "one more");
-        NS_TEST_EXPECT_MSG_EQ(buffer.Poll(), false, "2001 bytes queued");
-        NS_TEST_EXPECT_MSG_EQ(buffer.IsWriterBlocked(), true, "it waits");
-        buffer.OnSent(2'000);
-        buffer.OnAcked(1);
-        NS_TEST_EXPECT_MSG_EQ(buffer.WakeWriter(), true, "2000 bytes queued");
-        NS_TEST_EXPECT_MSG_EQ(buffer.Poll(), true, "as it was told");
-    }
-};
-
-class SleepingWriterTest : public ns3::TestCase
+TEST_CASE(ns3::TestCase,
+          SleepingWriterTest,
+          "A write blocks with 3000 of 3000 bytes queued -> data that arrive wake it"
+          " with any room (Linux sk_stream_wait_memory())")
 {
-  public:
-    SleepingWriterTest()
-        : ns3::TestCase("A write blocks with 3000 of 3000 bytes queued -> data that arrive wake it"
-                        " with any room (Linux sk_stream_wait_memory())")
-    {
-    }
-
-  private:
-    void DoRun() override
-    {
-        constexpr uint64_t SIZE = 500;
-        SendBuffer buffer(3'000, 3'000);
-        NS_TEST_EXPECT_MSG_EQ(WriteAll(buffer, 2'000, SIZE), 2'000, "room is left");
-        NS_TEST_EXPECT_MSG_EQ(buffer.WakeSleepingWriter(), false, "nobody sleeps");
-        NS_TEST_EXPECT_MSG_EQ(WriteAll(buffer, 2'000, SIZE), 1'000, "full");
-        NS_TEST_EXPECT_MSG_EQ(buffer.WakeSleepingWriter(), false, "no room");
-        buffer.OnSent(3'000);
-        buffer.OnAcked(1);
-        NS_TEST_EXPECT_MSG_EQ(buffer.WakeWriter(), false, "less than a third is free");
-        NS_TEST_EXPECT_MSG_EQ(buffer.WakeSleepingWriter(), true, "but a byte");
-        NS_TEST_EXPECT_MSG_EQ(buffer.WakeSleepingWriter(), false, "it is awake");
-    }
-};
-
-class TransportSendBufferTestSuite : public ns3::TestSuite
-{
-  public:
-    TransportSendBufferTestSuite()
-        : ns3::TestSuite("tunnelcc-transport-send-buffer", Type::UNIT)
-    {
-        AddTestCase(new SendBufferTest, Duration::QUICK);
-        AddTestCase(new LastBufferTest, Duration::QUICK);
-        AddTestCase(new PollTest, Duration::QUICK);
-        AddTestCase(new SleepingWriterTest, Duration::QUICK);
-    }
-};
-
-TransportSendBufferTestSuite g_transportSendBufferTestSuite;
+    constexpr uint64_t SIZE = 500;
+    SendBuffer buffer(3'000, 3'000);
+    NS_TEST_EXPECT_MSG_EQ(WriteAll(buffer, 2'000, SIZE), 2'000, "room is left");
+    NS_TEST_EXPECT_MSG_EQ(buffer.WakeSleepingWriter(), false, "nobody sleeps");
+    NS_TEST_EXPECT_MSG_EQ(WriteAll(buffer, 2'000, SIZE), 1'000, "full");
+    NS_TEST_EXPECT_MSG_EQ(buffer.WakeSleepingWriter(), false, "no room");
+    buffer.OnSent(3'000);
+    buffer.OnAcked(1);
+    NS_TEST_EXPECT_MSG_EQ(buffer.WakeWriter(), false, "less than a third is free");
+    NS_TEST_EXPECT_MSG_EQ(buffer.WakeSleepingWriter(), true, "but a byte");
+    NS_TEST_EXPECT_MSG_EQ(buffer.WakeSleepingWriter(), false, "it is awake");
+}
 
 } // namespace

@@ -8,6 +8,7 @@
  * RTT samples, loss recovery, bursts. Segments are full, and the RTT is 100 ms.
  */
 #include "support/exchange.h"
+#include "support/test-case.h"
 #include "transport/ack-summary.h"
 #include "transport/congestion-window.h"
 #include "transport/loss-recovery.h"
@@ -24,41 +25,35 @@ namespace
 
 using namespace tunnelcc;
 
+TEST_SUITE("tunnelcc-transport-sender-parts");
+
 constexpr uint32_t MSS = 1'448; //!< payload of a full segment, bytes
 
-class SendWindowTest : public ns3::TestCase
+TEST_CASE(ns3::TestCase,
+          SendWindowTest,
+          "Windows or writes are small -> nothing silly, one small segment at a"
+          " time (RFC 9293, 3.8.6.2.1; RFC 896, Minshall)")
 {
-  public:
-    SendWindowTest()
-        : ns3::TestCase("Windows or writes are small -> nothing silly, one small segment at a"
-                        " time (RFC 9293, 3.8.6.2.1; RFC 896, Minshall)")
-    {
-    }
-
-  private:
-    void DoRun() override
-    {
-        SendBuffer buffer(1 << 20, 1 << 20);
-        Scoreboard board;
-        SendWindow window(MSS, false);
-        buffer.Write(10 * MSS + 100, 1 << 20);
-        window.OnWindow(0, 10'000);
-        NS_TEST_EXPECT_MSG_EQ(window.NextLength(buffer, board, false), MSS, "a full one");
-        buffer.OnSent(9'000);
-        NS_TEST_EXPECT_MSG_EQ(window.Room(buffer.SentOffset()), 1'000, "left");
-        NS_TEST_EXPECT_MSG_EQ(window.NextLength(buffer, board, false), 0, "less than half of it");
-        NS_TEST_EXPECT_MSG_EQ(window.NextLength(buffer, board, false, true), 1'000, "to probe");
-        window.OnWindow(9'000, 20'000);
-        buffer.OnSent(buffer.Unsent() - 100);
-        NS_TEST_EXPECT_MSG_EQ(window.NextLength(buffer, board, false), 100, "the first small one");
-        window.OnSent(board.Nxt(), 100);
-        board.Append({.length = 100});
-        NS_TEST_EXPECT_MSG_EQ(window.NextLength(buffer, board, false), 0, "another one waits");
-        NS_TEST_EXPECT_MSG_EQ(window.NextLength(buffer, board, true), 100, "unless it is the last");
-        board.AcknowledgeTo(1, [](const SegmentRun&) {});
-        NS_TEST_EXPECT_MSG_EQ(window.NextLength(buffer, board, false), 100, "it was acknowledged");
-    }
-};
+    SendBuffer buffer(1 << 20, 1 << 20);
+    Scoreboard board;
+    SendWindow window(MSS, false);
+    buffer.Write(10 * MSS + 100, 1 << 20);
+    window.OnWindow(0, 10'000);
+    NS_TEST_EXPECT_MSG_EQ(window.NextLength(buffer, board, false), MSS, "a full one");
+    buffer.OnSent(9'000);
+    NS_TEST_EXPECT_MSG_EQ(window.Room(buffer.SentOffset()), 1'000, "left");
+    NS_TEST_EXPECT_MSG_EQ(window.NextLength(buffer, board, false), 0, "less than half of it");
+    NS_TEST_EXPECT_MSG_EQ(window.NextLength(buffer, board, false, true), 1'000, "to probe");
+    window.OnWindow(9'000, 20'000);
+    buffer.OnSent(buffer.Unsent() - 100);
+    NS_TEST_EXPECT_MSG_EQ(window.NextLength(buffer, board, false), 100, "the first small one");
+    window.OnSent(board.Nxt(), 100);
+    board.Append({.length = 100});
+    NS_TEST_EXPECT_MSG_EQ(window.NextLength(buffer, board, false), 0, "another one waits");
+    NS_TEST_EXPECT_MSG_EQ(window.NextLength(buffer, board, true), 100, "unless it is the last");
+    board.AcknowledgeTo(1, [](const SegmentRun&) {});
+    NS_TEST_EXPECT_MSG_EQ(window.NextLength(buffer, board, false), 100, "it was acknowledged");
+}
 
 /// A congestion window that a script sets, over a board that it fills.
 struct Window
@@ -82,39 +77,27 @@ struct Window
     CongestionWindow window;
 };
 
-class IdleWindowTest : public ns3::TestCase
+TEST_CASE(ns3::TestCase,
+          IdleWindowTest,
+          "Time-outs of silence pass -> the window halves for each, down to the"
+          " initial one (RFC 2861; Linux tcp_cwnd_restart())")
 {
-  public:
-    IdleWindowTest()
-        : ns3::TestCase("Time-outs of silence pass -> the window halves for each, down to the"
-                        " initial one (RFC 2861; Linux tcp_cwnd_restart())")
-    {
-    }
-
-  private:
-    void DoRun() override
-    {
-        Window idle;
-        SenderState& state = idle.window.State();
-        idle.window.Set(0, 80);
-        state.ssthresh = 20;
-        NS_TEST_EXPECT_MSG_EQ(idle.window.RestartAfterIdle(0, 200 * MS, 200 * MS), false, "in use");
-        NS_TEST_EXPECT_MSG_EQ(idle.window.RestartAfterIdle(0, 500 * MS, 200 * MS), true, "idle");
-        NS_TEST_EXPECT_MSG_EQ(state.cwnd, 20, "twice");
-        NS_TEST_EXPECT_MSG_EQ(state.ssthresh, 60, "three quarters of the window");
-        idle.window.RestartAfterIdle(0, 100 * SECOND, 200 * MS);
-        NS_TEST_EXPECT_MSG_EQ(state.cwnd, 10, "the initial window");
-    }
-};
+    Window idle;
+    SenderState& state = idle.window.State();
+    idle.window.Set(0, 80);
+    state.ssthresh = 20;
+    NS_TEST_EXPECT_MSG_EQ(idle.window.RestartAfterIdle(0, 200 * MS, 200 * MS), false, "in use");
+    NS_TEST_EXPECT_MSG_EQ(idle.window.RestartAfterIdle(0, 500 * MS, 200 * MS), true, "idle");
+    NS_TEST_EXPECT_MSG_EQ(state.cwnd, 20, "twice");
+    NS_TEST_EXPECT_MSG_EQ(state.ssthresh, 60, "three quarters of the window");
+    idle.window.RestartAfterIdle(0, 100 * SECOND, 200 * MS);
+    NS_TEST_EXPECT_MSG_EQ(state.cwnd, 10, "the initial window");
+}
 
 class PartlyUsedWindowTest : public ns3::TestCase
 {
   public:
-    PartlyUsedWindowTest()
-        : ns3::TestCase("For a time-out 20 of a window of 100 are used -> 60, half way (RFC"
-                        " 2861, 3.1)")
-    {
-    }
+    using ns3::TestCase::TestCase;
 
   private:
     static uint32_t CwndAfter(int64_t time, bool isWriterBlocked)
@@ -140,14 +123,14 @@ class PartlyUsedWindowTest : public ns3::TestCase
     }
 };
 
+ADD_CASE(PartlyUsedWindowTest,
+         "For a time-out 20 of a window of 100 are used -> 60, half way (RFC"
+         " 2861, 3.1)");
+
 class RetransmissionTimerTest : public ns3::TestCase
 {
   public:
-    RetransmissionTimerTest()
-        : ns3::TestCase("Reordering, probe and time-out are set -> one timer, in jiffies"
-                        " (Linux icsk_retransmit_timer)")
-    {
-    }
+    using ns3::TestCase::TestCase;
 
   private:
     using Cause = RetransmissionTimer::Cause;
@@ -177,35 +160,31 @@ class RetransmissionTimerTest : public ns3::TestCase
     }
 };
 
-class RttSampleTest : public ns3::TestCase
-{
-  public:
-    RttSampleTest()
-        : ns3::TestCase("An ACK tells of several segments -> SRTT takes the oldest, the"
-                        " congestion control the latest (RFC 6298, 3; Linux tcp_ack_update_rtt())")
-    {
-    }
+ADD_CASE(RetransmissionTimerTest,
+         "Reordering, probe and time-out are set -> one timer, in jiffies"
+         " (Linux icsk_retransmit_timer)");
 
-  private:
-    void DoRun() override
-    {
-        AckSummary summary;
-        NS_TEST_EXPECT_MSG_EQ(summary.GetRtt(100 * MS, 10).has_value(), false, "nothing delivered");
-        summary.cumulative = 2;
-        summary.oldestSent = 10 * MS;
-        summary.latestSent = 20 * MS + 300;
-        auto rtt = summary.GetRtt(100 * MS, 10);
-        NS_TEST_EXPECT_MSG_EQ(rtt->smoothed, 90 * MS, "of the oldest");
-        NS_TEST_EXPECT_MSG_EQ(rtt->latest, 79'999 * US, "of the latest, in whole microseconds");
-        summary.ackedRetransmitted = true;
-        rtt = summary.GetRtt(100 * MS, 30);
-        NS_TEST_EXPECT_MSG_EQ(rtt->smoothed, 70 * MS, "of the echo");
-        NS_TEST_EXPECT_MSG_EQ(summary.GetRtt(100 * MS, {}).has_value(), false, "Karn's rule");
-        summary.oldestSacked = summary.latestSacked = 50 * MS;
-        rtt = summary.GetRtt(100 * MS, 30);
-        NS_TEST_EXPECT_MSG_EQ(rtt->smoothed, 50 * MS, "of the segment sacked");
-    }
-};
+TEST_CASE(ns3::TestCase,
+          RttSampleTest,
+          "An ACK tells of several segments -> SRTT takes the oldest, the"
+          " congestion control the latest (RFC 6298, 3; Linux tcp_ack_update_rtt())")
+{
+    AckSummary summary;
+    NS_TEST_EXPECT_MSG_EQ(summary.GetRtt(100 * MS, 10).has_value(), false, "nothing delivered");
+    summary.cumulative = 2;
+    summary.oldestSent = 10 * MS;
+    summary.latestSent = 20 * MS + 300;
+    auto rtt = summary.GetRtt(100 * MS, 10);
+    NS_TEST_EXPECT_MSG_EQ(rtt->smoothed, 90 * MS, "of the oldest");
+    NS_TEST_EXPECT_MSG_EQ(rtt->latest, 79'999 * US, "of the latest, in whole microseconds");
+    summary.ackedRetransmitted = true;
+    rtt = summary.GetRtt(100 * MS, 30);
+    NS_TEST_EXPECT_MSG_EQ(rtt->smoothed, 70 * MS, "of the echo");
+    NS_TEST_EXPECT_MSG_EQ(summary.GetRtt(100 * MS, {}).has_value(), false, "Karn's rule");
+    summary.oldestSacked = summary.latestSacked = 50 * MS;
+    rtt = summary.GetRtt(100 * MS, 30);
+    NS_TEST_EXPECT_MSG_EQ(rtt->smoothed, 50 * MS, "of the segment sacked");
+}
 
 /// Loss recovery over a board of which the script sends and acknowledges; window 10, threshold 5.
 struct Recovery : Window
@@ -265,96 +244,72 @@ struct Recovery : Window
     LossRecovery recovery{Exchange::Spec(), board, window};
 };
 
-class FastRecoveryTest : public ns3::TestCase
+TEST_CASE(ns3::TestCase,
+          FastRecoveryTest,
+          "SACKs tell of later segments -> recovery until all is acknowledged,"
+          " undone by an echo of before (RFC 8985, 6.2; RFC 3522)")
 {
-  public:
-    FastRecoveryTest()
-        : ns3::TestCase("SACKs tell of later segments -> recovery until all is acknowledged,"
-                        " undone by an echo of before (RFC 8985, 6.2; RFC 3522)")
-    {
-    }
-
-  private:
-    void DoRun() override
-    {
-        for (const bool isNeedless : {false, true})
-        {
-            Recovery script;
-            script.Send(0, 10);
-            script.Ack(100 * MS, 0, 0, 1, 3);
-            NS_TEST_EXPECT_MSG_EQ(script.Is(CaState::DISORDER), true, "two SACKs");
-            NS_TEST_EXPECT_MSG_EQ(script.recovery.ReorderingDeadline(),
-                                  125 * MS,
-                                  "it may have been overtaken: a quarter of the RTT");
-            script.Ack(101 * MS, 0, 0, 3, 5);
-            NS_TEST_EXPECT_MSG_EQ(script.Is(CaState::RECOVERY), true, "four are enough");
-            NS_TEST_EXPECT_MSG_EQ(script.window.State().ssthresh, 5, "as the algorithm wants");
-            NS_TEST_EXPECT_MSG_EQ(script.recovery.NextLost().value(), 0, "is to be sent again");
-            script.Retransmit(101 * MS);
-            script.Ack(201 * MS, 10, isNeedless ? 0 : 101 * MS);
-            NS_TEST_EXPECT_MSG_EQ(script.Is(CaState::OPEN), true, "all is acknowledged");
-            NS_TEST_EXPECT_MSG_EQ(script.window.State().cwnd,
-                                  (isNeedless ? 10 : 5),
-                                  "the window of before, or the threshold");
-            NS_TEST_EXPECT_MSG_EQ(script.recovery.Undos(), (isNeedless ? 1 : 0), "undone");
-        }
-    }
-};
-
-class NeedlessTimeOutTest : public ns3::TestCase
-{
-  public:
-    NeedlessTimeOutTest()
-        : ns3::TestCase("A time-out was needless -> new data goes first, an original's"
-                        " arrival undoes it (RFC 5682, 3.1)")
-    {
-    }
-
-  private:
-    void DoRun() override
+    for (const bool isNeedless : {false, true})
     {
         Recovery script;
         script.Send(0, 10);
-        script.recovery.OnTimeout(300 * MS);
-        NS_TEST_EXPECT_MSG_EQ(script.Is(CaState::LOSS), true, "a time-out");
-        NS_TEST_EXPECT_MSG_EQ(script.window.State().cwnd, 1, "one segment");
-        script.Retransmit(300 * MS);
-        script.Ack(310 * MS, 1, 300 * MS);
-        NS_TEST_EXPECT_MSG_EQ(script.recovery.NextLost().has_value(), false, "new data first");
-        script.Send(310 * MS, 2);
-        NS_TEST_EXPECT_MSG_EQ(script.recovery.EndDeferral(), false, "it was sent");
-        script.Ack(320 * MS, 2, 300 * MS);
-        NS_TEST_EXPECT_MSG_EQ(script.recovery.Undos(), 1, "the second original has arrived");
-        NS_TEST_EXPECT_MSG_EQ(script.window.State().cwnd, 10, "the window of before");
+        script.Ack(100 * MS, 0, 0, 1, 3);
+        NS_TEST_EXPECT_MSG_EQ(script.Is(CaState::DISORDER), true, "two SACKs");
+        NS_TEST_EXPECT_MSG_EQ(script.recovery.ReorderingDeadline(),
+                              125 * MS,
+                              "it may have been overtaken: a quarter of the RTT");
+        script.Ack(101 * MS, 0, 0, 3, 5);
+        NS_TEST_EXPECT_MSG_EQ(script.Is(CaState::RECOVERY), true, "four are enough");
+        NS_TEST_EXPECT_MSG_EQ(script.window.State().ssthresh, 5, "as the algorithm wants");
+        NS_TEST_EXPECT_MSG_EQ(script.recovery.NextLost().value(), 0, "is to be sent again");
+        script.Retransmit(101 * MS);
+        script.Ack(201 * MS, 10, isNeedless ? 0 : 101 * MS);
+        NS_TEST_EXPECT_MSG_EQ(script.Is(CaState::OPEN), true, "all is acknowledged");
+        NS_TEST_EXPECT_MSG_EQ(script.window.State().cwnd,
+                              (isNeedless ? 10 : 5),
+                              "the window of before, or the threshold");
+        NS_TEST_EXPECT_MSG_EQ(script.recovery.Undos(), (isNeedless ? 1 : 0), "undone");
     }
-};
+}
 
-class ProbeOutcomeTest : public ns3::TestCase
+TEST_CASE(ns3::TestCase,
+          NeedlessTimeOutTest,
+          "A time-out was needless -> new data goes first, an original's"
+          " arrival undoes it (RFC 5682, 3.1)")
 {
-  public:
-    ProbeOutcomeTest()
-        : ns3::TestCase("A tail loss probe repaired a loss -> the window is reduced once (RFC"
-                        " 8985, 7.4.2)")
-    {
-    }
+    Recovery script;
+    script.Send(0, 10);
+    script.recovery.OnTimeout(300 * MS);
+    NS_TEST_EXPECT_MSG_EQ(script.Is(CaState::LOSS), true, "a time-out");
+    NS_TEST_EXPECT_MSG_EQ(script.window.State().cwnd, 1, "one segment");
+    script.Retransmit(300 * MS);
+    script.Ack(310 * MS, 1, 300 * MS);
+    NS_TEST_EXPECT_MSG_EQ(script.recovery.NextLost().has_value(), false, "new data first");
+    script.Send(310 * MS, 2);
+    NS_TEST_EXPECT_MSG_EQ(script.recovery.EndDeferral(), false, "it was sent");
+    script.Ack(320 * MS, 2, 300 * MS);
+    NS_TEST_EXPECT_MSG_EQ(script.recovery.Undos(), 1, "the second original has arrived");
+    NS_TEST_EXPECT_MSG_EQ(script.window.State().cwnd, 10, "the window of before");
+}
 
-  private:
-    void DoRun() override
-    {
-        Recovery script;
-        script.Send(0, 10);
-        script.Ack(100 * MS, 9, 0);
-        script.Retransmit(300 * MS, true);
-        NS_TEST_EXPECT_MSG_EQ(script.recovery.IsProbing(), true, "its ACK is yet to come");
-        script.Ack(400 * MS, 10, 300 * MS);
-        NS_TEST_EXPECT_MSG_EQ(script.recovery.IsProbing(), true, "of the original or the probe");
-        script.Send(400 * MS, 1);
-        script.Ack(500 * MS, 11, 400 * MS);
-        NS_TEST_EXPECT_MSG_EQ(script.recovery.IsProbing(), false, "no D-SACK came: it was lost");
-        NS_TEST_EXPECT_MSG_EQ(script.control.reductions.size(), 1, "one reduction");
-        NS_TEST_EXPECT_MSG_EQ(script.window.State().cwnd, 5, "to the threshold");
-    }
-};
+TEST_CASE(ns3::TestCase,
+          ProbeOutcomeTest,
+          "A tail loss probe repaired a loss -> the window is reduced once (RFC"
+          " 8985, 7.4.2)")
+{
+    Recovery script;
+    script.Send(0, 10);
+    script.Ack(100 * MS, 9, 0);
+    script.Retransmit(300 * MS, true);
+    NS_TEST_EXPECT_MSG_EQ(script.recovery.IsProbing(), true, "its ACK is yet to come");
+    script.Ack(400 * MS, 10, 300 * MS);
+    NS_TEST_EXPECT_MSG_EQ(script.recovery.IsProbing(), true, "of the original or the probe");
+    script.Send(400 * MS, 1);
+    script.Ack(500 * MS, 11, 400 * MS);
+    NS_TEST_EXPECT_MSG_EQ(script.recovery.IsProbing(), false, "no D-SACK came: it was lost");
+    NS_TEST_EXPECT_MSG_EQ(script.control.reductions.size(), 1, "one reduction");
+    NS_TEST_EXPECT_MSG_EQ(script.window.State().cwnd, 5, "to the threshold");
+}
 
 /// A transmitter over a board, and what it sends.
 struct Transmission final : Recovery, SegmentOutput
@@ -389,53 +344,41 @@ struct Transmission final : Recovery, SegmentOutput
                             {board, buffer, rate, window, recovery, pacer, *this}};
 };
 
-class TransmitterTest : public ns3::TestCase
+TEST_CASE(ns3::TestCase,
+          TransmitterTest,
+          "A burst may go -> lost segments, new ones with PSH at the end, FIN,"
+          " at most cwnd (RFC 9293, 3.9.1; Linux tcp_write_xmit())")
 {
-  public:
-    TransmitterTest()
-        : ns3::TestCase("A burst may go -> lost segments, new ones with PSH at the end, FIN,"
-                        " at most cwnd (RFC 9293, 3.9.1; Linux tcp_write_xmit())")
-    {
-    }
-
-  private:
-    void DoRun() override
-    {
-        Transmission script;
-        script.buffer.Write(3 * MSS, 1 << 20);
-        Transmitter::Burst burst = script.transmitter.SendBurst(0, 2, false);
-        NS_TEST_EXPECT_MSG_EQ(script.sent.str(), "0 1P 2P ", "bursts of two end with PSH");
-        NS_TEST_EXPECT_MSG_EQ(burst.bytes, 3 * MSS, "payload");
-        NS_TEST_EXPECT_MSG_EQ(script.transmitter.TakeHeadSent(), true, "the first one");
-        script.board.MarkLost(1);
-        script.buffer.Write(20 * MSS, 1 << 20);
-        script.sent.str("");
-        burst = script.transmitter.SendBurst(MS, 2, true);
-        NS_TEST_EXPECT_MSG_EQ(script.sent.str(), "1P ", "paced: what was lost, alone");
-        NS_TEST_EXPECT_MSG_EQ(burst.isWhole, true, "more may follow later");
-        NS_TEST_EXPECT_MSG_EQ(script.transmitter.Retransmits(), 1, "counted");
-        NS_TEST_EXPECT_MSG_EQ(script.transmitter.TakeHeadSent(), false, "not the first one");
-        script.sent.str("");
-        script.transmitter.SendBurst(MS, 1, false);
-        NS_TEST_EXPECT_MSG_EQ(script.sent.str(), "3 4 5 6 7 8 9 ", "up to ten");
-        script.window.Set(MS, 100);
-        script.transmitter.Close();
-        script.sent.str("");
-        script.transmitter.SendBurst(MS, 1, false);
-        NS_TEST_EXPECT_MSG_EQ(script.sent.str(),
-                              "10 11 12 13 14 15 16 17 18 19 20 21 22P 23F ",
-                              "the rest, and the end");
-    }
-};
+    Transmission script;
+    script.buffer.Write(3 * MSS, 1 << 20);
+    Transmitter::Burst burst = script.transmitter.SendBurst(0, 2, false);
+    NS_TEST_EXPECT_MSG_EQ(script.sent.str(), "0 1P 2P ", "bursts of two end with PSH");
+    NS_TEST_EXPECT_MSG_EQ(burst.bytes, 3 * MSS, "payload");
+    NS_TEST_EXPECT_MSG_EQ(script.transmitter.TakeHeadSent(), true, "the first one");
+    script.board.MarkLost(1);
+    script.buffer.Write(20 * MSS, 1 << 20);
+    script.sent.str("");
+    burst = script.transmitter.SendBurst(MS, 2, true);
+    NS_TEST_EXPECT_MSG_EQ(script.sent.str(), "1P ", "paced: what was lost, alone");
+    NS_TEST_EXPECT_MSG_EQ(burst.isWhole, true, "more may follow later");
+    NS_TEST_EXPECT_MSG_EQ(script.transmitter.Retransmits(), 1, "counted");
+    NS_TEST_EXPECT_MSG_EQ(script.transmitter.TakeHeadSent(), false, "not the first one");
+    script.sent.str("");
+    script.transmitter.SendBurst(MS, 1, false);
+    NS_TEST_EXPECT_MSG_EQ(script.sent.str(), "3 4 5 6 7 8 9 ", "up to ten");
+    script.window.Set(MS, 100);
+    script.transmitter.Close();
+    script.sent.str("");
+    script.transmitter.SendBurst(MS, 1, false);
+    NS_TEST_EXPECT_MSG_EQ(script.sent.str(),
+                          "10 11 12 13 14 15 16 17 18 19 20 21 22P 23F ",
+                          "the rest, and the end");
+}
 
 class HalfWindowTest : public ns3::TestCase
 {
   public:
-    HalfWindowTest()
-        : ns3::TestCase("A burst may be longer than half of cwnd -> it leaves in two, each with PSH"
-                        " at its end; paced, only the first leaves (Linux tcp_cwnd_test())")
-    {
-    }
+    using ns3::TestCase::TestCase;
 
   private:
     /// What leaves of a burst of ten segments with a window of `cwnd` segments.
@@ -459,14 +402,14 @@ class HalfWindowTest : public ns3::TestCase
     }
 };
 
+ADD_CASE(HalfWindowTest,
+         "A burst may be longer than half of cwnd -> it leaves in two, each with PSH"
+         " at its end; paced, only the first leaves (Linux tcp_cwnd_test())");
+
 class BurstTest : public ns3::TestCase
 {
   public:
-    BurstTest()
-        : ns3::TestCase("BBR at a small RTT -> bursts as long as those of traces"
-                        " (Linux 6.18, tcp_tso_autosize())")
-    {
-    }
+    using ns3::TestCase::TestCase;
 
   private:
     void DoRun() override
@@ -493,57 +436,29 @@ class BurstTest : public ns3::TestCase
     }
 };
 
-class SendLimitsTest : public ns3::TestCase
+ADD_CASE(BurstTest,
+         "BBR at a small RTT -> bursts as long as those of traces"
+         " (Linux 6.18, tcp_tso_autosize())");
+
+TEST_CASE(ns3::TestCase,
+          SendLimitsTest,
+          "Time counts for what limits; pacing within a round trip of another limit"
+          " counts for that -> 51 ms of send buffer, 59 of pacing (Linux tcp_chrono_start())")
 {
-  public:
-    SendLimitsTest()
-        : ns3::TestCase(
-              "Time counts for what limits; pacing within a round trip of another limit"
-              " counts for that -> 51 ms of send buffer, 59 of pacing (Linux tcp_chrono_start())")
-    {
-    }
-
-  private:
-    void DoRun() override
-    {
-        constexpr int64_t RTT = 40 * MS;
-        SendLimits limits;
-        limits.Set(0, SendLimit::HANDSHAKE, RTT);
-        limits.Set(30 * MS, SendLimit::SEND_BUFFER, RTT);
-        limits.Set(40 * MS, SendLimit::APPLICATION, RTT); // for no time
-        limits.Set(40 * MS, SendLimit::PACING, RTT);
-        limits.Set(80 * MS, SendLimit::PACING, RTT);
-        limits.Set(81 * MS, SendLimit::PACING, RTT);
-        const SendLimits::Times times = limits.Until(140 * MS);
-        auto time = [&](SendLimit limit) { return times[static_cast<size_t>(limit)]; };
-        NS_TEST_EXPECT_MSG_EQ(time(SendLimit::HANDSHAKE), 30 * MS, "until it is over");
-        NS_TEST_EXPECT_MSG_EQ(time(SendLimit::SEND_BUFFER), 51 * MS, "and a round trip more");
-        NS_TEST_EXPECT_MSG_EQ(time(SendLimit::APPLICATION), 0, "no time");
-        NS_TEST_EXPECT_MSG_EQ(time(SendLimit::PACING), 59 * MS, "from then on");
-    }
-};
-
-class TransportSenderPartsTestSuite : public ns3::TestSuite
-{
-  public:
-    TransportSenderPartsTestSuite()
-        : ns3::TestSuite("tunnelcc-transport-sender-parts", Type::UNIT)
-    {
-        AddTestCase(new SendWindowTest, Duration::QUICK);
-        AddTestCase(new IdleWindowTest, Duration::QUICK);
-        AddTestCase(new PartlyUsedWindowTest, Duration::QUICK);
-        AddTestCase(new RetransmissionTimerTest, Duration::QUICK);
-        AddTestCase(new RttSampleTest, Duration::QUICK);
-        AddTestCase(new FastRecoveryTest, Duration::QUICK);
-        AddTestCase(new NeedlessTimeOutTest, Duration::QUICK);
-        AddTestCase(new ProbeOutcomeTest, Duration::QUICK);
-        AddTestCase(new TransmitterTest, Duration::QUICK);
-        AddTestCase(new HalfWindowTest, Duration::QUICK);
-        AddTestCase(new BurstTest, Duration::QUICK);
-        AddTestCase(new SendLimitsTest, Duration::QUICK);
-    }
-};
-
-TransportSenderPartsTestSuite g_transportSenderPartsTestSuite;
+    constexpr int64_t RTT = 40 * MS;
+    SendLimits limits;
+    limits.Set(0, SendLimit::HANDSHAKE, RTT);
+    limits.Set(30 * MS, SendLimit::SEND_BUFFER, RTT);
+    limits.Set(40 * MS, SendLimit::APPLICATION, RTT); // for no time
+    limits.Set(40 * MS, SendLimit::PACING, RTT);
+    limits.Set(80 * MS, SendLimit::PACING, RTT);
+    limits.Set(81 * MS, SendLimit::PACING, RTT);
+    const SendLimits::Times times = limits.Until(140 * MS);
+    auto time = [&](SendLimit limit) { return times[static_cast<size_t>(limit)]; };
+    NS_TEST_EXPECT_MSG_EQ(time(SendLimit::HANDSHAKE), 30 * MS, "until it is over");
+    NS_TEST_EXPECT_MSG_EQ(time(SendLimit::SEND_BUFFER), 51 * MS, "and a round trip more");
+    NS_TEST_EXPECT_MSG_EQ(time(SendLimit::APPLICATION), 0, "no time");
+    NS_TEST_EXPECT_MSG_EQ(time(SendLimit::PACING), 59 * MS, "from then on");
+}
 
 } // namespace

@@ -9,11 +9,14 @@
  * acknowledged at 200 ms.
  */
 #include "support/exchange.h"
+#include "support/test-case.h"
 
 namespace
 {
 
 using namespace tunnelcc;
+
+TEST_SUITE("tunnelcc-transport-undo");
 
 /// Without timestamps, which would tell at once.
 TcpSpec
@@ -33,12 +36,7 @@ Counters(const Exchange& exchange)
 class SpuriousTimeOutTest : public SimulationTestCase
 {
   public:
-    SpuriousTimeOutTest()
-        : SimulationTestCase("A time-out that only a delay caused is undone"
-                             " -> window 10 and segments 11 to 19 at 800 ms (RFC 5682, 3.1; RFC "
-                             "3522; Linux tcp_process_loss())")
-    {
-    }
+    using SimulationTestCase::SimulationTestCase;
 
   private:
     /// Everything after the handshake is 600 ms late. \returns what follows the time-out
@@ -75,76 +73,59 @@ class SpuriousTimeOutTest : public SimulationTestCase
     }
 };
 
-class GenuineTimeOutTest : public SimulationTestCase
+ADD_CASE(SpuriousTimeOutTest,
+         "A time-out that only a delay caused is undone"
+         " -> window 10 and segments 11 to 19 at 800 ms (RFC 5682, 3.1; RFC "
+         "3522; Linux tcp_process_loss())");
+
+TEST_CASE(SimulationTestCase,
+          GenuineTimeOutTest,
+          "A time-out that a loss caused is not undone"
+          " -> segment 11 at 702, 1 at 802 ms (RFC 5682, 3.1; Linux tcp_process_loss())")
 {
-  public:
-    GenuineTimeOutTest()
-        : SimulationTestCase(
-              "A time-out that a loss caused is not undone"
-              " -> segment 11 at 702, 1 at 802 ms (RFC 5682, 3.1; Linux tcp_process_loss())")
+    Exchange exchange;
+    exchange.Connect();
+    for (uint32_t segment = 0; segment <= 10; ++segment)
     {
+        exchange.toServer.LoseSegment(segment);
     }
+    exchange.WriteSegments(100 * MS, 30);
+    RunUntil(850 * MS);
+    NS_TEST_EXPECT_MSG_EQ(exchange.toServer.Data(101 * MS),
+                          "10@302 0@602 11@702 1@802",
+                          "F-RTO sends new data first, whose SACK shows the loss");
+    NS_TEST_EXPECT_MSG_EQ(Counters(exchange).undos, 0, "a genuine one");
+    RunUntil(20'000 * MS);
+    NS_TEST_EXPECT_MSG_EQ(Counters(exchange).undos, 0, "for good");
+    NS_TEST_EXPECT_MSG_EQ(exchange.server.tcp.GetReceiver().Received(), 30 * 1'448, "all");
+    NS_TEST_EXPECT_MSG_EQ(exchange.server.tcp.GetReceiver().Duplicates(), 0, "nothing twice");
+}
 
-  private:
-    void DoRun() override
-    {
-        Exchange exchange;
-        exchange.Connect();
-        for (uint32_t segment = 0; segment <= 10; ++segment)
-        {
-            exchange.toServer.LoseSegment(segment);
-        }
-        exchange.WriteSegments(100 * MS, 30);
-        RunUntil(850 * MS);
-        NS_TEST_EXPECT_MSG_EQ(exchange.toServer.Data(101 * MS),
-                              "10@302 0@602 11@702 1@802",
-                              "F-RTO sends new data first, whose SACK shows the loss");
-        NS_TEST_EXPECT_MSG_EQ(Counters(exchange).undos, 0, "a genuine one");
-        RunUntil(20'000 * MS);
-        NS_TEST_EXPECT_MSG_EQ(Counters(exchange).undos, 0, "for good");
-        NS_TEST_EXPECT_MSG_EQ(exchange.server.tcp.GetReceiver().Received(), 30 * 1'448, "all");
-        NS_TEST_EXPECT_MSG_EQ(exchange.server.tcp.GetReceiver().Duplicates(), 0, "nothing twice");
-    }
-};
-
-class EifelTest : public SimulationTestCase
+TEST_CASE(SimulationTestCase,
+          EifelTest,
+          "An ACK that echoes a time before the retransmission undoes recovery"
+          " -> segment 5 at 200 ms, window 10 by 221 ms (RFC 3522; RFC 4015; "
+          "Linux tcp_packet_delayed())")
 {
-  public:
-    EifelTest()
-        : SimulationTestCase("An ACK that echoes a time before the retransmission undoes recovery"
-                             " -> segment 5 at 200 ms, window 10 by 221 ms (RFC 3522; RFC 4015; "
-                             "Linux tcp_packet_delayed())")
-    {
-    }
-
-  private:
-    void DoRun() override
-    {
-        Exchange exchange;
-        exchange.Connect();
-        exchange.toServer.HoldSegment(5, 20 * MS);
-        exchange.WriteSegments(100 * MS, 10);
-        RunUntil(210 * MS);
-        NS_TEST_EXPECT_MSG_EQ(exchange.toServer.Data(101 * MS), "5@200", "three SACKs");
-        RunUntil(221 * MS);
-        NS_TEST_EXPECT_MSG_EQ(Counters(exchange).undos, 1, "the ACK of the original");
-        NS_TEST_EXPECT_MSG_EQ(exchange.client.State().cwnd, 10, "the window from before");
-        NS_TEST_EXPECT_MSG_EQ((exchange.client.State().caState == CaState::OPEN), true, "over");
-        RunUntil(1'000 * MS);
-        NS_TEST_EXPECT_MSG_EQ(exchange.toClient.Acks(221 * MS), "10[D5-6)@250", "then a D-SACK");
-        NS_TEST_EXPECT_MSG_EQ(Counters(exchange).undos, 1, "undone once");
-    }
-};
+    Exchange exchange;
+    exchange.Connect();
+    exchange.toServer.HoldSegment(5, 20 * MS);
+    exchange.WriteSegments(100 * MS, 10);
+    RunUntil(210 * MS);
+    NS_TEST_EXPECT_MSG_EQ(exchange.toServer.Data(101 * MS), "5@200", "three SACKs");
+    RunUntil(221 * MS);
+    NS_TEST_EXPECT_MSG_EQ(Counters(exchange).undos, 1, "the ACK of the original");
+    NS_TEST_EXPECT_MSG_EQ(exchange.client.State().cwnd, 10, "the window from before");
+    NS_TEST_EXPECT_MSG_EQ((exchange.client.State().caState == CaState::OPEN), true, "over");
+    RunUntil(1'000 * MS);
+    NS_TEST_EXPECT_MSG_EQ(exchange.toClient.Acks(221 * MS), "10[D5-6)@250", "then a D-SACK");
+    NS_TEST_EXPECT_MSG_EQ(Counters(exchange).undos, 1, "undone once");
+}
 
 class DuplicateUndoTest : public SimulationTestCase
 {
   public:
-    DuplicateUndoTest()
-        : SimulationTestCase("Without timestamps D-SACKs of all retransmissions undo recovery"
-                             " -> window 10 after both D-SACKs, 5 after one (RFC 3708; Linux "
-                             "tcp_try_undo_dsack())")
-    {
-    }
+    using SimulationTestCase::SimulationTestCase;
 
   private:
     void DoRun() override
@@ -183,53 +164,33 @@ class DuplicateUndoTest : public SimulationTestCase
     }
 };
 
-class MarkedUndoTest : public SimulationTestCase
+ADD_CASE(DuplicateUndoTest,
+         "Without timestamps D-SACKs of all retransmissions undo recovery"
+         " -> window 10 after both D-SACKs, 5 after one (RFC 3708; Linux "
+         "tcp_try_undo_dsack())");
+
+TEST_CASE(SimulationTestCase,
+          MarkedUndoTest,
+          "Once an ECN echo proved congestion, the window stays reduced"
+          " -> window below 10, one reduction (RFC 3168, 6.1.2; Linux tcp_fastretrans_alert())")
 {
-  public:
-    MarkedUndoTest()
-        : SimulationTestCase(
-              "Once an ECN echo proved congestion, the window stays reduced"
-              " -> window below 10, one reduction (RFC 3168, 6.1.2; Linux tcp_fastretrans_alert())")
-    {
-    }
-
-  private:
-    void DoRun() override
-    {
-        // Linux tcp_fastretrans_alert(): the echo clears prior_ssthresh.
-        Exchange exchange;
-        exchange.Connect();
-        exchange.toServer.HoldSegment(5, 20 * MS);
-        exchange.WriteSegments(100 * MS, 10);
-        RunUntil(210 * MS);
-        Packet echo{};
-        echo.kind = PacketKind::ACK;
-        echo.ackNumber = 5;
-        echo.window = 1 << 20;
-        echo.tsEcr = 100;
-        echo.isEce = true;
-        exchange.client.tcp.Receive(210 * MS, echo, nullptr);
-        RunUntil(1'000 * MS);
-        NS_TEST_EXPECT_MSG_EQ((exchange.client.State().caState == CaState::OPEN), true, "over");
-        NS_TEST_EXPECT_MSG_LT(exchange.client.State().cwnd, 10, "not the window from before");
-        NS_TEST_EXPECT_MSG_EQ(exchange.client.control.reductions.size(), 1, "one reduction");
-    }
-};
-
-class TransportUndoTestSuite : public ns3::TestSuite
-{
-  public:
-    TransportUndoTestSuite()
-        : ns3::TestSuite("tunnelcc-transport-undo", Type::UNIT)
-    {
-        AddTestCase(new SpuriousTimeOutTest, Duration::QUICK);
-        AddTestCase(new GenuineTimeOutTest, Duration::QUICK);
-        AddTestCase(new EifelTest, Duration::QUICK);
-        AddTestCase(new DuplicateUndoTest, Duration::QUICK);
-        AddTestCase(new MarkedUndoTest, Duration::QUICK);
-    }
-};
-
-TransportUndoTestSuite g_transportUndoTestSuite;
+    // Linux tcp_fastretrans_alert(): the echo clears prior_ssthresh.
+    Exchange exchange;
+    exchange.Connect();
+    exchange.toServer.HoldSegment(5, 20 * MS);
+    exchange.WriteSegments(100 * MS, 10);
+    RunUntil(210 * MS);
+    Packet echo{};
+    echo.kind = PacketKind::ACK;
+    echo.ackNumber = 5;
+    echo.window = 1 << 20;
+    echo.tsEcr = 100;
+    echo.isEce = true;
+    exchange.client.tcp.Receive(210 * MS, echo, nullptr);
+    RunUntil(1'000 * MS);
+    NS_TEST_EXPECT_MSG_EQ((exchange.client.State().caState == CaState::OPEN), true, "over");
+    NS_TEST_EXPECT_MSG_LT(exchange.client.State().cwnd, 10, "not the window from before");
+    NS_TEST_EXPECT_MSG_EQ(exchange.client.control.reductions.size(), 1, "one reduction");
+}
 
 } // namespace

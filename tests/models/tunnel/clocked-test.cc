@@ -26,6 +26,8 @@ namespace
 
 using namespace tunnelcc;
 
+TEST_SUITE("tunnelcc-tunnel-clocked");
+
 /// A packet offered to a program.
 struct Offer
 {
@@ -377,81 +379,69 @@ MarkPackets(ExperimentSpec& spec)
     Forward(spec).queue = DropTailSpec{.ecnThreshold = 100'000};
 }
 
-class TunnelClockedTestSuite : public ns3::TestSuite
+template <class... Arguments>
+void
+Add(Arguments... arguments)
 {
-  public:
-    TunnelClockedTestSuite()
-        : ns3::TestSuite("tunnelcc-tunnel-clocked", Type::UNIT)
-    {
-        for (uint32_t seed = 1; seed <= 5; ++seed)
-        {
-            AddTestCase(new ProgramTest(seed, {200, 0.5}, 5 * seed), Duration::QUICK);
-        }
-        AddExperiments();
-    }
+    AddCase(new LookaheadTest(arguments...));
+}
 
-  private:
-    void AddExperiments()
+ADD_CASES
+{
+    for (uint32_t seed = 1; seed <= 5; ++seed)
     {
-        using Result = const ExperimentResult&;
-        Add(
-            "the path is the bottleneck",
-            [](ExperimentSpec& spec) { Forward(spec).bufferBytes = 100'000; },
-            [](Result r) { return r.links[0].forward.queueDrops > 0; });
-        Add(
-            "the device overflows",
-            [](ExperimentSpec& spec) {
-                TunnelOf(spec).end.device.queue = 20;
-                TunnelOf(spec).end.encapsulate.perPacket = 35'011;
-                Forward(spec).rate = 1e9;
-            },
-            [](Result r) { return r.tunnels[0].forward->deviceDrops > 0; });
-        Add(
-            "the socket overflows",
-            [](ExperimentSpec& spec) {
-                TunnelOf(spec).end.socket.queue = 20;
-                TunnelOf(spec).end.decapsulate.perPacket = 200'003;
-            },
-            [](Result r) { return r.tunnels[0].forward->socketDrops > 0; });
-        Add(
-            "random loss",
-            [](ExperimentSpec& spec) {
-                Forward(spec).loss = 0.01;
-                Reverse(spec).loss = 0.02;
-            },
-            [](Result r) {
-                return r.links[0].forward.randomLosses > 0 && r.links[0].reverse.randomLosses > 0;
-            });
-        Add("ECN", MarkPackets, [](Result r) { return r.links[0].forward.marks > 0; });
-        Add("fragments", Fragment, [](Result r) { return r.tunnels[0].forward->fragmented > 0; });
-        Add("download", MakeDownload);
-        Add("one machine", ShareOneMachine);
-        Add("work that costs nothing",
-            [](ExperimentSpec& spec) { TunnelOf(spec).end.decapsulate = {0, 0}; });
-        Add(
-            "cross traffic",
-            [](ExperimentSpec& spec) {
-                FlowSpec& source = spec.flows.emplace_back();
-                source.datagrams = DatagramSpec{.rate = 20e6, .last = 1500, .header = 28};
-                source.role = FlowRole::CROSS_TRAFFIC;
-            },
-            [](Result r) { return r.crossTraffic[0].received > 0; });
-        Add(
-            "a policer",
-            [](ExperimentSpec& spec) {
-                Forward(spec).policer.emplace().rate = 30e6;
-                Forward(spec).policer->burst = 100'000;
-            },
-            [](Result r) { return r.links[0].forward.policerDrops > 0; });
+        AddCase(new ProgramTest(seed, {200, 0.5}, 5 * seed));
     }
-
-    template <class... Arguments>
-    void Add(Arguments... arguments)
-    {
-        AddTestCase(new LookaheadTest(arguments...), Duration::QUICK);
-    }
-};
-
-TunnelClockedTestSuite g_tunnelClockedTestSuite;
+    using Result = const ExperimentResult&;
+    Add(
+        "the path is the bottleneck",
+        [](ExperimentSpec& spec) { Forward(spec).bufferBytes = 100'000; },
+        [](Result r) { return r.links[0].forward.queueDrops > 0; });
+    Add(
+        "the device overflows",
+        [](ExperimentSpec& spec) {
+            TunnelOf(spec).end.device.queue = 20;
+            TunnelOf(spec).end.encapsulate.perPacket = 35'011;
+            Forward(spec).rate = 1e9;
+        },
+        [](Result r) { return r.tunnels[0].forward->deviceDrops > 0; });
+    Add(
+        "the socket overflows",
+        [](ExperimentSpec& spec) {
+            TunnelOf(spec).end.socket.queue = 20;
+            TunnelOf(spec).end.decapsulate.perPacket = 200'003;
+        },
+        [](Result r) { return r.tunnels[0].forward->socketDrops > 0; });
+    Add(
+        "random loss",
+        [](ExperimentSpec& spec) {
+            Forward(spec).loss = 0.01;
+            Reverse(spec).loss = 0.02;
+        },
+        [](Result r) {
+            return r.links[0].forward.randomLosses > 0 && r.links[0].reverse.randomLosses > 0;
+        });
+    Add("ECN", MarkPackets, [](Result r) { return r.links[0].forward.marks > 0; });
+    Add("fragments", Fragment, [](Result r) { return r.tunnels[0].forward->fragmented > 0; });
+    Add("download", MakeDownload);
+    Add("one machine", ShareOneMachine);
+    Add("work that costs nothing",
+        [](ExperimentSpec& spec) { TunnelOf(spec).end.decapsulate = {0, 0}; });
+    Add(
+        "cross traffic",
+        [](ExperimentSpec& spec) {
+            FlowSpec& source = spec.flows.emplace_back();
+            source.datagrams = DatagramSpec{.rate = 20e6, .last = 1500, .header = 28};
+            source.role = FlowRole::CROSS_TRAFFIC;
+        },
+        [](Result r) { return r.crossTraffic[0].received > 0; });
+    Add(
+        "a policer",
+        [](ExperimentSpec& spec) {
+            Forward(spec).policer.emplace().rate = 30e6;
+            Forward(spec).policer->burst = 100'000;
+        },
+        [](Result r) { return r.links[0].forward.policerDrops > 0; });
+}
 
 } // namespace

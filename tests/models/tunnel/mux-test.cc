@@ -21,40 +21,34 @@ namespace
 
 using namespace tunnelcc;
 
+TEST_SUITE("tunnelcc-tunnel-mux");
+
 uint32_t
 Sum(const std::vector<uint32_t>& sizes)
 {
     return std::accumulate(sizes.begin(), sizes.end(), uint32_t{0});
 }
 
-class MuxFramesTest : public ns3::TestCase
+TEST_CASE(ns3::TestCase,
+          MuxFramesTest,
+          "Frames of relay+mws and packets of SSH have the sizes captured")
 {
-  public:
-    MuxFramesTest()
-        : ns3::TestCase("Frames of relay+mws and packets of SSH have the sizes captured")
-    {
-    }
+    const RelaySpec relay = MakeRelay(false);
+    const uint32_t frame = MakeSmux().frames.header + COPY_BUFFER;
+    const auto up = LayerStack(relay.sent.client.layers).Wrap(frame);
+    NS_TEST_EXPECT_MSG_EQ(up.size(), 9, "eight full WebSocket frames and what is left");
+    NS_TEST_EXPECT_MSG_EQ(up.back(), 14, "8 bytes, with a short header");
+    NS_TEST_EXPECT_MSG_EQ(Sum(up), 8 * 4'104 + 14, "32 KiB up");
+    NS_TEST_EXPECT_MSG_EQ(Sum(LayerStack(relay.sent.server.layers).Wrap(frame)),
+                          32'780,
+                          "32 KiB down");
 
-  private:
-    void DoRun() override
-    {
-        const RelaySpec relay = MakeRelay(false);
-        const uint32_t frame = MakeSmux().frames.header + COPY_BUFFER;
-        const auto up = LayerStack(relay.sent.client.layers).Wrap(frame);
-        NS_TEST_EXPECT_MSG_EQ(up.size(), 9, "eight full WebSocket frames and what is left");
-        NS_TEST_EXPECT_MSG_EQ(up.back(), 14, "8 bytes, with a short header");
-        NS_TEST_EXPECT_MSG_EQ(Sum(up), 8 * 4'104 + 14, "32 KiB up");
-        NS_TEST_EXPECT_MSG_EQ(Sum(LayerStack(relay.sent.server.layers).Wrap(frame)),
-                              32'780,
-                              "32 KiB down");
-
-        SshLayerSpec ssh{.block = 8, .overhead = 16}; // chacha20-poly1305@openssh.com
-        NS_TEST_EXPECT_MSG_EQ(Sum(LayerStack({ssh}).Wrap(9 + COPY_BUFFER)), 32'804, "32 KiB");
-        NS_TEST_EXPECT_MSG_EQ(Sum(LayerStack({ssh}).Wrap(9)), 36, "a window adjust");
-        ssh.block = 16; // aes256-gcm@openssh.com
-        NS_TEST_EXPECT_MSG_EQ(Sum(LayerStack({ssh}).Wrap(9 + COPY_BUFFER)), 32'804, "32 KiB");
-    }
-};
+    SshLayerSpec ssh{.block = 8, .overhead = 16}; // chacha20-poly1305@openssh.com
+    NS_TEST_EXPECT_MSG_EQ(Sum(LayerStack({ssh}).Wrap(9 + COPY_BUFFER)), 32'804, "32 KiB");
+    NS_TEST_EXPECT_MSG_EQ(Sum(LayerStack({ssh}).Wrap(9)), 36, "a window adjust");
+    ssh.block = 16; // aes256-gcm@openssh.com
+    NS_TEST_EXPECT_MSG_EQ(Sum(LayerStack({ssh}).Wrap(9 + COPY_BUFFER)), 32'804, "32 KiB");
+}
 
 /// Kinds of multiplexing under test.
 struct Protocol
@@ -176,38 +170,30 @@ class MuxHandshakeTest : public SimulationTestCase
     const int64_t m_later;
 };
 
-class MuxTurnsTest : public SimulationTestCase
+TEST_CASE(SimulationTestCase,
+          MuxTurnsTest,
+          "Streams that always have data to send take turns, frame by frame")
 {
-  public:
-    MuxTurnsTest()
-        : SimulationTestCase("Streams that always have data to send take turns, frame by frame")
+    ExperimentSpec spec = MakeMuxSpec(3);
+    spec.tcp[0].sendBuffer = 250'000; // a late stream waits for what lies in it
+    spec.flows[2].start = spec.flows[2].dataStart = 5 * SECOND;
+    World world(spec);
+    world.Start();
+    RunUntil(7 * SECOND);
+    uint64_t before[3];
+    for (uint32_t i = 0; i < 3; ++i)
     {
+        before[i] = world.Flows()[i].receiver->Total();
     }
-
-  private:
-    void DoRun() override
+    RunUntil(20 * SECOND);
+    const uint64_t share = world.Flows()[0].receiver->Total() - before[0];
+    NS_TEST_EXPECT_MSG_GT(share, 100 * COPY_BUFFER, "a good number of frames");
+    for (uint32_t i = 1; i < 3; ++i)
     {
-        ExperimentSpec spec = MakeMuxSpec(3);
-        spec.tcp[0].sendBuffer = 250'000; // a late stream waits for what lies in it
-        spec.flows[2].start = spec.flows[2].dataStart = 5 * SECOND;
-        World world(spec);
-        world.Start();
-        RunUntil(7 * SECOND);
-        uint64_t before[3];
-        for (uint32_t i = 0; i < 3; ++i)
-        {
-            before[i] = world.Flows()[i].receiver->Total();
-        }
-        RunUntil(20 * SECOND);
-        const uint64_t share = world.Flows()[0].receiver->Total() - before[0];
-        NS_TEST_EXPECT_MSG_GT(share, 100 * COPY_BUFFER, "a good number of frames");
-        for (uint32_t i = 1; i < 3; ++i)
-        {
-            const uint64_t other = world.Flows()[i].receiver->Total() - before[i];
-            NS_TEST_EXPECT_MSG_EQ_TOL(other, share, 2 * COPY_BUFFER, "late or not");
-        }
+        const uint64_t other = world.Flows()[i].receiver->Total() - before[i];
+        NS_TEST_EXPECT_MSG_EQ_TOL(other, share, 2 * COPY_BUFFER, "late or not");
     }
-};
+}
 
 class MuxBackPressureTest : public SimulationTestCase
 {
@@ -256,30 +242,22 @@ class MuxBackPressureTest : public SimulationTestCase
     const bool m_blocksOthers;
 };
 
-class StreamWindowTest : public SimulationTestCase
+TEST_CASE(SimulationTestCase,
+          StreamWindowTest,
+          "A stream sends no more than its window each round trip")
 {
-  public:
-    StreamWindowTest()
-        : SimulationTestCase("A stream sends no more than its window each round trip")
-    {
-    }
-
-  private:
-    void DoRun() override
-    {
-        ExperimentSpec spec = MakeMuxSpec(1, MakeSmux(1 << 20));
-        RelayOf(spec).mux->sent.client.creditStep = 4'096;
-        World world(spec);
-        world.Start();
-        RunUntil(3 * SECOND);
-        const uint64_t before = world.Flows()[0].receiver->Total();
-        RunUntil(13 * SECOND);
-        const uint64_t rounds = 100; // of 100 ms
-        const uint64_t sent = world.Flows()[0].receiver->Total() - before;
-        NS_TEST_EXPECT_MSG_LT_OR_EQ(sent, (rounds + 1) << 20, "no more than that");
-        NS_TEST_EXPECT_MSG_GT(sent, (rounds << 20) * 9 / 10, "but nearly as much");
-    }
-};
+    ExperimentSpec spec = MakeMuxSpec(1, MakeSmux(1 << 20));
+    RelayOf(spec).mux->sent.client.creditStep = 4'096;
+    World world(spec);
+    world.Start();
+    RunUntil(3 * SECOND);
+    const uint64_t before = world.Flows()[0].receiver->Total();
+    RunUntil(13 * SECOND);
+    const uint64_t rounds = 100; // of 100 ms
+    const uint64_t sent = world.Flows()[0].receiver->Total() - before;
+    NS_TEST_EXPECT_MSG_LT_OR_EQ(sent, (rounds + 1) << 20, "no more than that");
+    NS_TEST_EXPECT_MSG_GT(sent, (rounds << 20) * 9 / 10, "but nearly as much");
+}
 
 class FirstReadTest : public SimulationTestCase
 {
@@ -403,11 +381,7 @@ class ManySlowStreamsTest : public SimulationTestCase
 class CreditTest : public SimulationTestCase
 {
   public:
-    CreditTest()
-        : SimulationTestCase("The session is credited by what all streams took, with a stream's "
-                             "own credit or alone")
-    {
-    }
+    using SimulationTestCase::SimulationTestCase;
 
   private:
     void DoRun() override
@@ -445,75 +419,58 @@ class CreditTest : public SimulationTestCase
     }
 };
 
-class ChainTest : public SimulationTestCase
+ADD_CASE(CreditTest,
+         "The session is credited by what all streams took, with a stream's own credit or alone");
+
+TEST_CASE(SimulationTestCase,
+          ChainTest,
+          "Each relay of a chain shakes hands when the request reaches it")
 {
-  public:
-    ChainTest()
-        : SimulationTestCase("Each relay of a chain shakes hands when the request reaches it")
+    ExperimentSpec spec = MakeRelaySpec(false);
+    Forward(spec).rate = Reverse(spec).rate = 0;
+    AddHop(spec, 60 * MS);
+    AddHop(spec, 40 * MS);
+    RelayOf(spec).hops[2].cc.name = "reno";
+    spec.flows[0].dataStart = 5 * SECOND; // the cookie alone
+    World world(spec);
+    world.Start();
+    RunUntil(2 * SECOND);
+    const Flow& flow = world.Flows()[0];
+    // TCP and WebSocket upgrade on each hop in turn, and half a round trip across it.
+    const int64_t expected = 5 * (100 + 60 + 40) * MS / 2;
+    NS_TEST_EXPECT_MSG_GT_OR_EQ(flow.receiver->FirstByteTime(), expected, "no earlier");
+    NS_TEST_EXPECT_MSG_LT(flow.receiver->FirstByteTime(), expected + MS, "no later");
+    const std::string names[] = {"app", "carrier", "carrier2", "carrier3", "target"};
+    NS_TEST_ASSERT_MSG_EQ(flow.legs.size(), 5, "legs");
+    for (size_t i = 0; i < 5; ++i)
     {
+        NS_TEST_EXPECT_MSG_EQ(flow.legs[i]->Name(), names[i], "in order");
     }
+    NS_TEST_EXPECT_MSG_EQ(flow.legs[2]->cc, "cubic", "as the first carrier");
+    NS_TEST_EXPECT_MSG_EQ(flow.legs[3]->cc, "reno", "as it was told");
+}
 
-  private:
-    void DoRun() override
-    {
-        ExperimentSpec spec = MakeRelaySpec(false);
-        Forward(spec).rate = Reverse(spec).rate = 0;
-        AddHop(spec, 60 * MS);
-        AddHop(spec, 40 * MS);
-        RelayOf(spec).hops[2].cc.name = "reno";
-        spec.flows[0].dataStart = 5 * SECOND; // the cookie alone
-        World world(spec);
-        world.Start();
-        RunUntil(2 * SECOND);
-        const Flow& flow = world.Flows()[0];
-        // TCP and WebSocket upgrade on each hop in turn, and half a round trip across it.
-        const int64_t expected = 5 * (100 + 60 + 40) * MS / 2;
-        NS_TEST_EXPECT_MSG_GT_OR_EQ(flow.receiver->FirstByteTime(), expected, "no earlier");
-        NS_TEST_EXPECT_MSG_LT(flow.receiver->FirstByteTime(), expected + MS, "no later");
-        const std::string names[] = {"app", "carrier", "carrier2", "carrier3", "target"};
-        NS_TEST_ASSERT_MSG_EQ(flow.legs.size(), 5, "legs");
-        for (size_t i = 0; i < 5; ++i)
-        {
-            NS_TEST_EXPECT_MSG_EQ(flow.legs[i]->Name(), names[i], "in order");
-        }
-        NS_TEST_EXPECT_MSG_EQ(flow.legs[2]->cc, "cubic", "as the first carrier");
-        NS_TEST_EXPECT_MSG_EQ(flow.legs[3]->cc, "reno", "as it was told");
-    }
-};
-
-class TunnelMuxTestSuite : public ns3::TestSuite
+ADD_CASES
 {
-  public:
-    TunnelMuxTestSuite()
-        : ns3::TestSuite("tunnelcc-tunnel-mux", Type::UNIT)
+    for (const Protocol& protocol : {SMUX_1, SMUX_2, WINDOWED})
     {
-        AddTestCase(new MuxFramesTest, Duration::QUICK);
-        for (const Protocol& protocol : {SMUX_1, SMUX_2, WINDOWED})
-        {
-            AddTestCase(new MuxConservationTest(protocol, false, 0), Duration::QUICK);
-            AddTestCase(new MuxConservationTest(protocol, true, 0), Duration::QUICK);
-            AddTestCase(new MuxConservationTest(protocol, false, 2), Duration::QUICK);
-        }
-        // TCP 1, WebSocket 1, and half a round trip; where streams are answered, one more.
-        AddTestCase(new MuxHandshakeTest(SMUX_1, 250 * MS, 50 * MS), Duration::QUICK);
-        AddTestCase(new MuxHandshakeTest(WINDOWED, 350 * MS, 150 * MS), Duration::QUICK);
-        AddTestCase(new MuxTurnsTest, Duration::QUICK);
-        AddTestCase(new MuxBackPressureTest(SMUX_1, true), Duration::QUICK);
-        AddTestCase(new MuxBackPressureTest(SMUX_2, false), Duration::QUICK);
-        AddTestCase(new FirstReadTest(false), Duration::QUICK);
-        AddTestCase(new FirstReadTest(true), Duration::QUICK);
-        AddTestCase(new StreamWindowTest, Duration::QUICK);
-        AddTestCase(new CreditTest, Duration::QUICK);
-        for (const Protocol& protocol : {SMUX_1, SMUX_2, WINDOWED, CHANNELS})
-        {
-            AddTestCase(new ManyShortStreamsTest(protocol, false), Duration::QUICK);
-            AddTestCase(new ManyShortStreamsTest(protocol, true), Duration::QUICK);
-            AddTestCase(new ManySlowStreamsTest(protocol), Duration::QUICK);
-        }
-        AddTestCase(new ChainTest, Duration::QUICK);
+        AddCase(new MuxConservationTest(protocol, false, 0));
+        AddCase(new MuxConservationTest(protocol, true, 0));
+        AddCase(new MuxConservationTest(protocol, false, 2));
     }
-};
-
-TunnelMuxTestSuite g_tunnelMuxTestSuite;
+    // TCP 1, WebSocket 1, and half a round trip; where streams are answered, one more.
+    AddCase(new MuxHandshakeTest(SMUX_1, 250 * MS, 50 * MS));
+    AddCase(new MuxHandshakeTest(WINDOWED, 350 * MS, 150 * MS));
+    AddCase(new MuxBackPressureTest(SMUX_1, true));
+    AddCase(new MuxBackPressureTest(SMUX_2, false));
+    AddCase(new FirstReadTest(false));
+    AddCase(new FirstReadTest(true));
+    for (const Protocol& protocol : {SMUX_1, SMUX_2, WINDOWED, CHANNELS})
+    {
+        AddCase(new ManyShortStreamsTest(protocol, false));
+        AddCase(new ManyShortStreamsTest(protocol, true));
+        AddCase(new ManySlowStreamsTest(protocol));
+    }
+}
 
 } // namespace

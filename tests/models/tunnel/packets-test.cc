@@ -20,6 +20,8 @@ namespace
 
 using namespace tunnelcc;
 
+TEST_SUITE("tunnelcc-tunnel-packets");
+
 Packet
 MakeData(uint32_t segment, uint32_t tsVal = 0)
 {
@@ -86,61 +88,43 @@ struct Program
     }
 };
 
-class PacketServerTest : public SimulationTestCase
+TEST_CASE(SimulationTestCase,
+          PacketServerTest,
+          "A program handles one packet after the other and drops what waits")
 {
-  public:
-    PacketServerTest()
-        : SimulationTestCase("A program handles one packet after the other and drops what waits")
-    {
-    }
+    Program program(2);
+    At(0, [&] {
+        for (uint32_t segment = 0; segment < 5; ++segment)
+        {
+            program.Offer(0, segment); // one at work, two wait
+            uint32_t drops = segment < 3 ? 0 : segment - 2;
+            NS_TEST_EXPECT_MSG_EQ(program.server.Counters().drops, drops, "packet " << segment);
+        }
+        NS_TEST_EXPECT_MSG_EQ(program.server.Waiting(), 2, "without the one at work");
+    });
+    At(100, [&] { program.Offer(100, 5); });
+    RunUntil(SECOND);
+    const std::vector<Notes::Note> expected{{20, 0}, {40, 1}, {60, 2}, {120, 5}};
+    NS_TEST_EXPECT_MSG_EQ((program.notes.notes == expected), true, "20 ns each, in order");
+    NS_TEST_EXPECT_MSG_EQ(program.server.Counters().packets, 6, "offered");
+    NS_TEST_EXPECT_MSG_EQ(program.server.Counters().drops, 2, "dropped");
+    NS_TEST_EXPECT_MSG_EQ(program.server.Counters().maxWaiting, 2, "the limit");
+}
 
-  private:
-    void DoRun() override
-    {
-        Program program(2);
-        At(0, [&] {
-            for (uint32_t segment = 0; segment < 5; ++segment)
-            {
-                program.Offer(0, segment); // one at work, two wait
-                uint32_t drops = segment < 3 ? 0 : segment - 2;
-                NS_TEST_EXPECT_MSG_EQ(program.server.Counters().drops, drops, "packet " << segment);
-            }
-            NS_TEST_EXPECT_MSG_EQ(program.server.Waiting(), 2, "without the one at work");
-        });
-        At(100, [&] { program.Offer(100, 5); });
-        RunUntil(SECOND);
-        const std::vector<Notes::Note> expected{{20, 0}, {40, 1}, {60, 2}, {120, 5}};
-        NS_TEST_EXPECT_MSG_EQ((program.notes.notes == expected), true, "20 ns each, in order");
-        NS_TEST_EXPECT_MSG_EQ(program.server.Counters().packets, 6, "offered");
-        NS_TEST_EXPECT_MSG_EQ(program.server.Counters().drops, 2, "dropped");
-        NS_TEST_EXPECT_MSG_EQ(program.server.Counters().maxWaiting, 2, "the limit");
-    }
-};
-
-class PiggybackTest : public SimulationTestCase
+TEST_CASE(SimulationTestCase, PiggybackTest, "ACKs in data packets stay with them and cost nothing")
 {
-  public:
-    PiggybackTest()
-        : SimulationTestCase("ACKs in data packets stay with them and cost nothing")
-    {
-    }
-
-  private:
-    void DoRun() override
-    {
-        Program program(2);
-        At(0, [&] {
-            program.OfferWithAck(0, 1, 100);
-            program.Offer(0, 2);
-            program.OfferWithAck(0, 3, 200);
-        });
-        RunUntil(SECOND);
-        const std::vector<Notes::Note> expected{{20, 1}, {40, 2}, {60, 3}};
-        NS_TEST_EXPECT_MSG_EQ((program.notes.notes == expected), true, "20 ns each, in order");
-        const std::vector<uint32_t> acks{100, 200};
-        NS_TEST_EXPECT_MSG_EQ((program.notes.acks == acks), true, "each with its packet");
-    }
-};
+    Program program(2);
+    At(0, [&] {
+        program.OfferWithAck(0, 1, 100);
+        program.Offer(0, 2);
+        program.OfferWithAck(0, 3, 200);
+    });
+    RunUntil(SECOND);
+    const std::vector<Notes::Note> expected{{20, 1}, {40, 2}, {60, 3}};
+    NS_TEST_EXPECT_MSG_EQ((program.notes.notes == expected), true, "20 ns each, in order");
+    const std::vector<uint32_t> acks{100, 200};
+    NS_TEST_EXPECT_MSG_EQ((program.notes.acks == acks), true, "each with its packet");
+}
 
 class BlockedProgramTest : public SimulationTestCase
 {
@@ -179,10 +163,7 @@ class BlockedProgramTest : public SimulationTestCase
 class ReassemblerTest : public ns3::TestCase
 {
   public:
-    ReassemblerTest()
-        : ns3::TestCase("Fragments make a packet in any order, once all are there")
-    {
-    }
+    using ns3::TestCase::TestCase;
 
   private:
     static Packet Lead(const Packet& packet)
@@ -229,6 +210,8 @@ class ReassemblerTest : public ns3::TestCase
     }
 };
 
+ADD_CASE(ReassemblerTest, "Fragments make a packet in any order, once all are there");
+
 /// Notes what the host is given.
 class HostNotes final : public PacketSink
 {
@@ -246,73 +229,54 @@ class HostNotes final : public PacketSink
     std::vector<uint32_t> acks; //!< in the packets' headers
 };
 
-class PacketsInStreamTest : public SimulationTestCase
+TEST_CASE(SimulationTestCase,
+          PacketsInStreamTest,
+          "A packet in a stream arrives with its last byte, and its extras too")
 {
-  public:
-    PacketsInStreamTest()
-        : SimulationTestCase("A packet in a stream arrives with its last byte, and its extras too")
+    constexpr uint32_t IP_BYTES = 100;
+    StreamTunnelSpec spec;
+    spec.writes.assign(IP_BYTES + 1, {2, IP_BYTES}); // a length, then the packet
+    Cores cores(2, 0);
+    Cpu cpu(cores, 1);
+    FakeStreamPair wire;
+    PacketLogs logs;
+    StreamTunnelEnd client(spec, End::CLIENT, {}, wire.client, cpu, logs);
+    StreamTunnelEnd server(spec, End::SERVER, {}, wire.server, cpu, logs);
+    wire.client.Connect(0);
+    wire.server.Connect(0);
+
+    HostNotes host;
+    wire.client.room = 250;
+    for (uint32_t i = 0; i < 5; ++i)
     {
+        Packet packet = MakeData(i);
+        packet.sink = &host;
+        packet.hasAck = i % 2;
+        PacketExtras extras{};
+        extras.ackNumber = 10 * i;
+        client.Send(0, packet, IP_BYTES, &extras);
     }
+    NS_TEST_EXPECT_MSG_EQ(wire.client.inFlight, 250, "as much as there is room for");
+    NS_TEST_EXPECT_MSG_EQ(client.Queue().Waiting(), 2, "the program waits with the third");
+    wire.ToServer(203);
+    NS_TEST_EXPECT_MSG_EQ((host.segments == std::vector<uint32_t>{0}), true, "one is whole");
+    wire.ToServer(1);
+    NS_TEST_EXPECT_MSG_EQ((host.segments == std::vector<uint32_t>{0, 1}), true, "and another");
 
-  private:
-    void DoRun() override
-    {
-        constexpr uint32_t IP_BYTES = 100;
-        StreamTunnelSpec spec;
-        spec.writes.assign(IP_BYTES + 1, {2, IP_BYTES}); // a length, then the packet
-        Cores cores(2, 0);
-        Cpu cpu(cores, 1);
-        FakeStreamPair wire;
-        PacketLogs logs;
-        StreamTunnelEnd client(spec, End::CLIENT, {}, wire.client, cpu, logs);
-        StreamTunnelEnd server(spec, End::SERVER, {}, wire.server, cpu, logs);
-        wire.client.Connect(0);
-        wire.server.Connect(0);
+    wire.client.Drain(1'000);
+    RunUntil(1 * US);
+    NS_TEST_EXPECT_MSG_EQ(client.Queue().Waiting(), 0, "the program goes on");
+    wire.client.DeliverAll(wire.server);
+    NS_TEST_EXPECT_MSG_EQ((host.segments == std::vector<uint32_t>{0, 1, 2, 3, 4}),
+                          true,
+                          "all arrive, in order");
+    NS_TEST_EXPECT_MSG_EQ((host.acks == std::vector<uint32_t>{10, 30}), true, "its own each");
+}
 
-        HostNotes host;
-        wire.client.room = 250;
-        for (uint32_t i = 0; i < 5; ++i)
-        {
-            Packet packet = MakeData(i);
-            packet.sink = &host;
-            packet.hasAck = i % 2;
-            PacketExtras extras{};
-            extras.ackNumber = 10 * i;
-            client.Send(0, packet, IP_BYTES, &extras);
-        }
-        NS_TEST_EXPECT_MSG_EQ(wire.client.inFlight, 250, "as much as there is room for");
-        NS_TEST_EXPECT_MSG_EQ(client.Queue().Waiting(), 2, "the program waits with the third");
-        wire.ToServer(203);
-        NS_TEST_EXPECT_MSG_EQ((host.segments == std::vector<uint32_t>{0}), true, "one is whole");
-        wire.ToServer(1);
-        NS_TEST_EXPECT_MSG_EQ((host.segments == std::vector<uint32_t>{0, 1}), true, "and another");
-
-        wire.client.Drain(1'000);
-        RunUntil(1 * US);
-        NS_TEST_EXPECT_MSG_EQ(client.Queue().Waiting(), 0, "the program goes on");
-        wire.client.DeliverAll(wire.server);
-        NS_TEST_EXPECT_MSG_EQ((host.segments == std::vector<uint32_t>{0, 1, 2, 3, 4}),
-                              true,
-                              "all arrive, in order");
-        NS_TEST_EXPECT_MSG_EQ((host.acks == std::vector<uint32_t>{10, 30}), true, "its own each");
-    }
-};
-
-class TunnelPacketsTestSuite : public ns3::TestSuite
+ADD_CASES
 {
-  public:
-    TunnelPacketsTestSuite()
-        : ns3::TestSuite("tunnelcc-tunnel-packets", Type::UNIT)
-    {
-        AddTestCase(new PacketServerTest, Duration::QUICK);
-        AddTestCase(new PiggybackTest, Duration::QUICK);
-        AddTestCase(new BlockedProgramTest(10), Duration::QUICK);
-        AddTestCase(new BlockedProgramTest(0), Duration::QUICK);
-        AddTestCase(new ReassemblerTest, Duration::QUICK);
-        AddTestCase(new PacketsInStreamTest, Duration::QUICK);
-    }
-};
-
-TunnelPacketsTestSuite g_tunnelPacketsTestSuite;
+    AddCase(new BlockedProgramTest(10));
+    AddCase(new BlockedProgramTest(0));
+}
 
 } // namespace

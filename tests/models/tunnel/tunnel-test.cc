@@ -21,6 +21,8 @@ namespace
 
 using namespace tunnelcc;
 
+TEST_SUITE("tunnelcc-tunnel");
+
 std::string
 Show(const std::vector<uint32_t>& sizes)
 {
@@ -35,10 +37,7 @@ Show(const std::vector<uint32_t>& sizes)
 class WebSocketTest : public ns3::TestCase
 {
   public:
-    WebSocketTest()
-        : ns3::TestCase("WebSocket headers are those of RFC 6455, frames those of gorilla")
-    {
-    }
+    using ns3::TestCase::TestCase;
 
   private:
     static uint32_t Overhead(bool isMasked, uint32_t payload)
@@ -68,49 +67,43 @@ class WebSocketTest : public ns3::TestCase
     }
 };
 
-class TlsTest : public ns3::TestCase
-{
-  public:
-    TlsTest()
-        : ns3::TestCase("TLS records grow until 128 KiB were sent, then are those captured")
-    {
-    }
+ADD_CASE(WebSocketTest, "WebSocket headers are those of RFC 6455, frames those of gorilla");
 
-  private:
-    void DoRun() override
+TEST_CASE(ns3::TestCase,
+          TlsTest,
+          "TLS records grow until 128 KiB were sent, then are those captured")
+{
+    const RelaySpec relay = MakeRelay(true);
+    LayerStack up(relay.sent.client.layers);
+    NS_TEST_EXPECT_MSG_EQ(Show(up.Wrap(11 + 37)), "76", "relay request and iperf3's cookie");
+    LayerStack down(relay.sent.server.layers);
+    LayerStack plain(MakeRelay(false).sent.server.layers);
+    NS_TEST_EXPECT_MSG_EQ(
+        Show(LayerStack(relay.sent.server.layers).Wrap(4 + COPY_BUFFER)).substr(0, 29),
+        "2394 1736 4766 5952 7138 8324",
+        "the first message down, as captured");
+    uint64_t payload = 0;
+    uint32_t record = 1; // the upgrade to WebSocket
+    while (payload < 131'072)
     {
-        const RelaySpec relay = MakeRelay(true);
-        LayerStack up(relay.sent.client.layers);
-        NS_TEST_EXPECT_MSG_EQ(Show(up.Wrap(11 + 37)), "76", "relay request and iperf3's cookie");
-        LayerStack down(relay.sent.server.layers);
-        LayerStack plain(MakeRelay(false).sent.server.layers);
-        NS_TEST_EXPECT_MSG_EQ(
-            Show(LayerStack(relay.sent.server.layers).Wrap(4 + COPY_BUFFER)).substr(0, 29),
-            "2394 1736 4766 5952 7138 8324",
-            "the first message down, as captured");
-        uint64_t payload = 0;
-        uint32_t record = 1; // the upgrade to WebSocket
-        while (payload < 131'072)
+        uint32_t message = 0;
+        for (const uint32_t size : down.Wrap(COPY_BUFFER))
         {
-            uint32_t message = 0;
-            for (const uint32_t size : down.Wrap(COPY_BUFFER))
-            {
-                ++record;
-                const bool isRamp = payload + message < 131'072;
-                const uint32_t limit = isRamp ? 1'186 * record : 16'384;
-                NS_TEST_EXPECT_MSG_LT_OR_EQ(size - 22, limit, "record " << record);
-                message += size - 22;
-            }
-            NS_TEST_EXPECT_MSG_EQ(message, plain.Wrap(COPY_BUFFER).at(0), "nothing is lost");
-            payload += message;
-            up.Wrap(COPY_BUFFER);
+            ++record;
+            const bool isRamp = payload + message < 131'072;
+            const uint32_t limit = isRamp ? 1'186 * record : 16'384;
+            NS_TEST_EXPECT_MSG_LT_OR_EQ(size - 22, limit, "record " << record);
+            message += size - 22;
         }
-        NS_TEST_EXPECT_MSG_EQ(Show(up.Wrap(COPY_BUFFER)),
-                              "4126 4126 4126 4126 4126 4126 4126 4126",
-                              "32 KiB up");
-        NS_TEST_EXPECT_MSG_EQ(Show(down.Wrap(COPY_BUFFER)), "4108 16406 12324", "32 KiB down");
+        NS_TEST_EXPECT_MSG_EQ(message, plain.Wrap(COPY_BUFFER).at(0), "nothing is lost");
+        payload += message;
+        up.Wrap(COPY_BUFFER);
     }
-};
+    NS_TEST_EXPECT_MSG_EQ(Show(up.Wrap(COPY_BUFFER)),
+                          "4126 4126 4126 4126 4126 4126 4126 4126",
+                          "32 KiB up");
+    NS_TEST_EXPECT_MSG_EQ(Show(down.Wrap(COPY_BUFFER)), "4108 16406 12324", "32 KiB down");
+}
 
 /// A world with a tunnel, run step by step.
 class TunnelTestCase : public SimulationTestCase
@@ -335,30 +328,21 @@ class BackPressureTest : public TunnelTestCase
     }
 };
 
-class TunnelTestSuite : public ns3::TestSuite
+ADD_CASES
 {
-  public:
-    TunnelTestSuite()
-        : ns3::TestSuite("tunnelcc-tunnel", Type::UNIT)
+    for (const bool isTls : {false, true})
     {
-        AddTestCase(new WebSocketTest, Duration::QUICK);
-        AddTestCase(new TlsTest, Duration::QUICK);
-        for (const bool isTls : {false, true})
-        {
-            AddTestCase(new ConservationTest(isTls, false), Duration::QUICK);
-            AddTestCase(new ConservationTest(isTls, true), Duration::QUICK);
-            AddTestCase(new WholeMessageTest(isTls), Duration::QUICK);
-            AddTestCase(new HandshakeTimeTest(isTls), Duration::QUICK);
-        }
-        AddTestCase(new BackPressureTest(false), Duration::QUICK);
-        // IP bytes per application byte: 1500 / 1448 times what framing adds; as captured.
-        AddTestCase(new WireBytesTest(false, false, 1.03793, 1.03804), Duration::QUICK);
-        AddTestCase(new WireBytesTest(false, true, 1.03604, 1.0369), Duration::QUICK);
-        AddTestCase(new WireBytesTest(true, false, 1.04350, 1.0437), Duration::QUICK);
-        AddTestCase(new WireBytesTest(true, true, 1.03812, 1.0382), Duration::QUICK);
+        AddCase(new ConservationTest(isTls, false));
+        AddCase(new ConservationTest(isTls, true));
+        AddCase(new WholeMessageTest(isTls));
+        AddCase(new HandshakeTimeTest(isTls));
     }
-};
-
-TunnelTestSuite g_tunnelTestSuite;
+    AddCase(new BackPressureTest(false));
+    // IP bytes per application byte: 1500 / 1448 times what framing adds; as captured.
+    AddCase(new WireBytesTest(false, false, 1.03793, 1.03804));
+    AddCase(new WireBytesTest(false, true, 1.03604, 1.0369));
+    AddCase(new WireBytesTest(true, false, 1.04350, 1.0437));
+    AddCase(new WireBytesTest(true, true, 1.03812, 1.0382));
+}
 
 } // namespace
