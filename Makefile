@@ -228,37 +228,36 @@ help:
 	@awk -F ':.*## ' '/^##@/ {print substr($$0, 5) ":"} /^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' \
 	    $(MAKEFILE_LIST)
 
-# A build made for another interpreter is of no use to a new environment.
+# A build made for another interpreter is of no use to a new environment. Another make may be at the
+# same work: then this one waits, and finds it done. So with packages and the models below.
 $(BIN)/python:
-	@python=$$(sh waf-config/check-machine.sh) && \
+	@python=$$(sh waf-config/check-machine.sh) && flock Makefile sh -c '[ -x $@ ] || { \
 	    echo "Creating a virtual environment in $(VENV)" && \
-	    rm -rf $(VENV) build && \
-	    "$$python" -m venv $(VENV)
-	@$(PIP) install "pip>=22.1"
+	    rm -rf $(VENV) build && "$$0" -m venv $(VENV) && $(PIP) install "pip>=22.1"; }' "$$python"
 
 # What compiles the models: ns-3, without its dependencies (see waf-config/requirements.py), and tools.
 $(VENV)/ready-ns3: pyproject.toml | $(BIN)/python
 	@echo "Installing ns-3"
-	@$(INSTALL) --no-deps ns3==3.44.post0
+	@flock $(VENV)/ns3.lock $(INSTALL) --no-deps ns3==3.44.post0
 	@touch $@
 
 $(VENV)/ready-build: pyproject.toml waf-config/requirements.py | $(BIN)/python
 	@echo "Installing the Python packages"
 	@$(BIN)/python waf-config/requirements.py build > $(VENV)/requirements-build.txt
-	@$(INSTALL) --requirement $(VENV)/requirements-build.txt
+	@flock $(VENV)/packages.lock $(INSTALL) --requirement $(VENV)/requirements-build.txt
 	@touch $@
 
 # What runs them.
 $(VENV)/ready: $(VENV)/ready-build
 	@$(BIN)/python waf-config/requirements.py > $(VENV)/requirements.txt
-	@$(INSTALL) --requirement $(VENV)/requirements.txt
+	@flock $(VENV)/packages.lock $(INSTALL) --requirement $(VENV)/requirements.txt
 	@touch $@
 
 # What an extra needs: tests, checks and notebooks that of dev, the site that of docs.
 $(VENV)/ready-%: $(VENV)/ready
 	@echo "Installing the packages of the extra $*"
 	@$(BIN)/python waf-config/requirements.py $* > $(VENV)/requirements-$*.txt
-	@$(INSTALL) --requirement $(VENV)/requirements-$*.txt
+	@flock $(VENV)/packages.lock $(INSTALL) --requirement $(VENV)/requirements-$*.txt
 	@touch $@
 
 # An editable installation knows each module's file: it is made anew when one came, went or moved.
@@ -276,7 +275,7 @@ $(BUILD)/installed: pyproject.toml waf-config/requirements.py $(MODULE_SOURCES) 
 module: $(VENV)/ready-ns3 $(VENV)/ready-build
 	@sh waf-config/check-machine.sh > /dev/null
 	@echo "Compiling the models"
-	@PATH="$(CURDIR)/$(BIN):$$PATH" $(INSTALL) --no-deps --no-build-isolation \
+	@PATH="$(CURDIR)/$(BIN):$$PATH" flock $(VENV)/module.lock $(INSTALL) --no-deps --no-build-isolation \
 	    --config-settings build-dir=$(BUILD) \
 	    --config-settings cmake.define.TUNNELCC_DEVELOPMENT=ON \
 	    --config-settings build.targets=_core \
