@@ -92,7 +92,7 @@ def _of_file(name: str, parameters: dict[str, Any], *, is_asked: bool) -> dict[s
     if code:
         module = modules.known(code)
     else:
-        module = modules.of(name) if is_asked or trust.is_agreed(name) else None
+        module = (modules.of if is_asked or trust.is_named(name) else modules.find)(name)
     if module is None:
         values = {key: value for key, value in parameters.items() if _is_value(value)}
         return {"name": name, "parameters": values, "code": code}

@@ -68,16 +68,16 @@ def of(name: str) -> Module:
     source = read(name)
     if (module := known(source.code)) is None:
         with files.locked(source.code):  # of many workers, one compiles
-            if known(source.code) is None:
-                _add(source)
-        module = known(source.code)
-        assert module is not None
-    if source.language == "python":
-        if not source.member:
-            return of(f"{source.name}:{module.title}")
-        if module.name != source.name:  # a copy: workers read where it is
-            module = _write(replace(module, name=source.name))
-    return replace(module, name=source.name)
+            module = known(source.code) or _add(source)
+    if source.language == "python" and not source.member:
+        return of(f"{source.name}:{module.title}")
+    return _at(source, module)
+
+
+def _at(source: Source, module: Module) -> Module:
+    """Return the Module of a file, which may be a copy of that one: workers read where it is."""
+    found = replace(module, name=source.name)
+    return _write(found) if source.language == "python" and found != module else found
 
 
 def table_of(value: object) -> dict[str, Any]:
@@ -118,9 +118,13 @@ def table_of(value: object) -> dict[str, Any]:
 def find(name: str) -> Module | None:
     """Return the Module of ``name`` if it was compiled or loaded before and has not changed."""
     try:
-        return known(read(name).code)
+        source = read(name)
     except ConfigError:
         return None
+    module = known(source.code)
+    if module is not None and source.language == "python" and not source.member:
+        return find(f"{source.name}:{module.title}")
+    return module and _at(source, module)
 
 
 def known(code: str) -> Module | None:
@@ -178,7 +182,7 @@ def _prepared(code: str) -> tuple[str, python.Class] | None:
     return code, (label, cls, python.explain)
 
 
-def _add(source: Source) -> None:
+def _add(source: Source) -> Module:
     """Compile or load a file, and write down what it holds. Raises ConfigError."""
     if source.language == "python":
         cls = _classes.get(source.code) or python.load(source)
@@ -186,13 +190,13 @@ def _add(source: Source) -> None:
     else:
         from tunnelcc.modules import compiler  # with what starts processes: few runs need it
 
-        compiler.compile_file(source, files.library(source.code))
+        source = compiler.compile_file(source)
         try:
             module = _described(source.name, source.code, source.label)
         except ConfigError:
             files.library(source.code).unlink(missing_ok=True)
             raise
-    _write(module)
+    return _write(module)
 
 
 def _write(module: Module) -> Module:

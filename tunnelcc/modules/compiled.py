@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The folder of compiled files: ``CODE.so``, and ``CODE.json`` with what it holds.
 
+``PLAIN.includes`` names the files that only the compiler finds: see Source.
+
 It is the user's own, and nobody else may write to it: what is in it is loaded and run.
 """
 
@@ -8,9 +10,10 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import json
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from tunnelcc.errors import TunnelccError
@@ -46,6 +49,20 @@ def library(code: str) -> Path:
 def description(code: str) -> Path:
     """Return the path of the JSON file that describes a compiled file."""
     return folder() / f"{code}.json"
+
+
+def included(plain: str) -> list[str]:
+    """Return the paths, from the file's folder, of what only the compiler found."""
+    try:
+        names: list[str] = json.loads((folder() / f"{plain}.includes").read_text())
+    except FileNotFoundError:
+        return []
+    return names
+
+
+def write_included(plain: str, names: Iterable[str]) -> None:
+    """Remember what included() returns."""
+    write(folder() / f"{plain}.includes", json.dumps(list(names)).encode())
 
 
 @contextlib.contextmanager

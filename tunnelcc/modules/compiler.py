@@ -9,18 +9,19 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from tunnelcc.errors import ConfigError, Problem, TunnelccError
 from tunnelcc.modules import compiled, headers
-from tunnelcc.modules.source import Source
+from tunnelcc.modules.source import Source, read
 
 _SYSTEM_INCLUDE = re.compile(rb"^[ \t]*#[ \t]*include[ \t]*<([\w./+-]+)>", re.MULTILINE)
 _PLACE = r"^(?P<file>[^\s:][^:]*):(?P<line>\d+):(?:\d+:)? "
 _ERROR = re.compile(_PLACE + r"(?:fatal )?error: (?P<what>.*)$")
 _UNDEFINED = re.compile(_PLACE + r"(?P<what>undefined reference to .*)$")
 _EXPANDED = re.compile(_PLACE + "note: in expansion of macro")
+_EXPECTED = "a file that can be compiled"
 _SECONDS = 120
 
 #: As the kernel is compiled where that changes what a program does. A name that is not declared is
@@ -39,18 +40,69 @@ _CXX_FLAGS = (
 )  # fmt: skip
 
 
-def compile_file(source: Source, library: Path) -> None:
-    """Compile a file into the file ``library``. Raises ConfigError, TunnelccError."""
-    with tempfile.TemporaryDirectory(prefix="tunnelcc-") as folder:
-        target = Path(folder, "module.so")
-        if source.language == "linux":
-            _compile_module(source, Path(folder), target)
-        else:
-            _compile_class(source, target)
-        # Between two file systems, moving is not done at once.
-        beside = library.with_name(f".{library.name}.{os.getpid()}.tmp")
-        shutil.copyfile(target, beside)
-        beside.replace(library)
+def compile_file(source: Source) -> Source:
+    """Compile a file; return it with all that it includes. Raises ConfigError, TunnelccError.
+
+    The compiler gets copies of what was read, so what is hashed is what is compiled.
+    """
+    is_class = source.language == "c++"
+    offered = any(b"TUNNELCC_CONGESTION_CONTROL" in it for it in source.contents.values())
+    if is_class and not offered:
+        expected = "a file that ends with TUNNELCC_CONGESTION_CONTROL(Class); see `tunnelcc new cc`"
+        raise ConfigError(Problem("", source.name, expected))
+    while True:
+        with tempfile.TemporaryDirectory(prefix="tunnelcc-") as name:
+            folder = Path(name).resolve()
+            flags = _class_flags() if is_class else _module_flags(source, folder / "include")
+            copies = _copies(source, folder / "files")
+            found = {copy: path for path, copy in copies.items()}
+            try:
+                used = _compile([*flags, "-MMD"], source, copies, folder)
+            except ConfigError:
+                # A macro may name a header, which is not among the copies.
+                used = _compile([*flags, "-MM"], source, {it: it for it in copies}, folder)
+                if used <= copies.keys():
+                    raise
+            needed = {found.get(it, it) for it in used}
+            if needed <= copies.keys():
+                _check_unchanged(source, used - found.keys())
+                return _finish(source, folder / "module.so", needed)
+        source = read(source.name, _in_order(source, needed))
+
+
+def _in_order(source: Source, files: Iterable[Path]) -> list[Path]:
+    """Return ``files`` in an order that does not depend on where the folder is."""
+    return sorted(files, key=lambda it: os.path.relpath(it, source.path.parent))
+
+
+def _copies(source: Source, folder: Path) -> dict[Path, Path]:
+    """Write what was read to ``folder``, with the same folders in it. Return path → copy."""
+    root = os.path.commonpath([it.parent for it in source.contents])
+    copies = {it: folder / it.relative_to(root) for it in source.contents}
+    for path, copy in copies.items():
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        copy.write_bytes(source.contents[path])
+    return copies
+
+
+def _check_unchanged(source: Source, files: Iterable[Path]) -> None:
+    """Raise ConfigError if ``files``, which are included by absolute paths, are not as read."""
+    for file in files:
+        if not file.is_file() or file.read_bytes() != source.contents[file]:
+            hint = f"{file} changed meanwhile"
+            raise ConfigError(Problem("", source.name, _EXPECTED, hint))
+
+
+def _finish(source: Source, built: Path, needed: Iterable[Path]) -> Source:
+    library = compiled.library(source.code)
+    # Between two file systems, moving is not done at once.
+    beside = library.with_name(f".{library.name}.{os.getpid()}.tmp")
+    shutil.copyfile(built, beside)
+    beside.replace(library)
+    if source.code != source.plain:
+        names = [os.path.relpath(it, source.path.parent) for it in _in_order(source, needed)]
+        compiled.write_included(source.plain, names)
+    return source
 
 
 def program(source: Path) -> Path:
@@ -62,37 +114,52 @@ def program(source: Path) -> Path:
         if not target.is_file():
             command = [_compiler(("c++", "g++", "clang++"), "CXX"), "-std=c++17", "-O2", "-pthread"]
             beside = target.with_name(f".{target.name}.tmp")
-            read = Source(source.name, source, "", "c++", (), (text,), code)
-            _run([*command, str(source), "-o", str(beside)], read)
+            whole = Source(source.name, source, "", "c++", {source: text}, code, code)
+            _run([*command, str(source), "-o", str(beside)], whole)
             beside.replace(target)
     return target
 
 
-def _compile_class(source: Source, target: Path) -> None:
-    if not any(b"TUNNELCC_CONGESTION_CONTROL" in text for text in source.texts):
-        expected = "a file that ends with TUNNELCC_CONGESTION_CONTROL(Class); see `tunnelcc new cc`"
-        raise ConfigError(Problem("", source.name, expected))
-    compiler = _compiler(("c++", "g++", "clang++"), "CXX")
-    _run(
-        [compiler, *_CXX_FLAGS, f"-I{headers.folder()}", str(source.path), "-o", str(target)],
-        source,
-    )
+def _compile(
+    command: Sequence[str], source: Source, places: Mapping[Path, Path], folder: Path
+) -> set[Path]:
+    """Compile the files at ``places`` to module.so in ``folder``; with -MM, nothing.
+
+    Return what they include of others than the system, the compiler and tunnelcc.
+    """
+    rules = folder / "rules"
+    used: set[Path] = set()
+    objects: list[str] = []
+    for path in [*source.companions, source.path]:
+        is_main = path == source.path
+        options = [] if is_main else ["-DTUNNELCC_COMPANION", "-c"]
+        output = folder / ("module.so" if is_main else f"{len(objects)}.o")
+        if "-MM" not in command:
+            options += [*(objects if is_main else ()), "-o", str(output)]
+        files = [str(places[path]), *options]
+        _run([*command, "-MF", str(rules), "-MT", "all", *files], source)
+        objects.append(str(output))
+        names = rules.read_text(errors="surrogateescape").partition(":")[2].replace("\\\n", " ")
+        used |= {
+            Path(os.path.normpath(re.sub(r"\\(.)", r"\1", it).replace("$$", "$")))
+            for it in re.findall(r"(?:\\.|[^\s\\])+", names)
+        }
+    ours = (headers.folder(), folder / "include")
+    return {it for it in used if not any(it.is_relative_to(parent) for parent in ours)}
 
 
-def _compile_module(source: Source, folder: Path, target: Path) -> None:
-    """Compile a module of Linux."""
-    empty = folder / "include"
-    for text in source.texts:
+def _class_flags() -> list[str]:
+    return [_compiler(("c++", "g++", "clang++"), "CXX"), *_CXX_FLAGS, f"-I{headers.folder()}"]
+
+
+def _module_flags(source: Source, empty: Path) -> list[str]:
+    for text in source.contents.values():
         _make_empty(empty, text)
-    command = [
-        _compiler(("cc", "gcc", "clang"), "CC"), *_LINUX_FLAGS, *_variants(source.texts[0]),
+    return [
+        _compiler(("cc", "gcc", "clang"), "CC"), *_LINUX_FLAGS,
+        *_variants(source.contents[source.path]),
         f"-I{empty}", "-include", str(headers.folder() / "linux-kernel.h"),
     ]  # fmt: skip
-    objects = []
-    for number, companion in enumerate(source.companions):
-        objects.append(str(folder / f"{number}.o"))
-        _run([*command, "-DTUNNELCC_COMPANION", "-c", str(companion), "-o", objects[-1]], source)
-    _run([*command, str(source.path), *objects, "-o", str(target)], source)
 
 
 def _variants(text: bytes) -> list[str]:
@@ -139,7 +206,6 @@ def _compiler(names: Sequence[str], variable: str) -> str:
 
 
 def _run(command: Sequence[str], source: Source) -> None:
-    expected = "a file that can be compiled"
     try:
         done = subprocess.run(
             command, capture_output=True, text=True, errors="replace", timeout=_SECONDS,
@@ -147,9 +213,9 @@ def _run(command: Sequence[str], source: Source) -> None:
         )  # fmt: skip
     except subprocess.TimeoutExpired:
         hint = f"the compiler took more than {_SECONDS} s"
-        raise ConfigError(Problem("", source.name, expected, hint)) from None
+        raise ConfigError(Problem("", source.name, _EXPECTED, hint)) from None
     if done.returncode != 0:
-        raise ConfigError(Problem("", source.name, expected, first_error(done.stderr)))
+        raise ConfigError(Problem("", source.name, _EXPECTED, first_error(done.stderr)))
 
 
 def first_error(text: str) -> str:

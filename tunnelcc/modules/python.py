@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import signal
-import sys
 import threading
 import time
 import traceback
@@ -19,7 +18,7 @@ from typing import Any
 
 from tunnelcc import core
 from tunnelcc.errors import ConfigError, Problem, RunError, nearest
-from tunnelcc.modules import own
+from tunnelcc.modules import imports, own
 from tunnelcc.modules.source import Source
 
 #: What the models need of a class: label, class, and what puts an exception into words.
@@ -34,19 +33,14 @@ _loading: list[str] = []
 
 def load(source: Source) -> type[own.CongestionControl]:
     """Execute a file and return the congestion control class in it. Raises ConfigError."""
-    module = ModuleType(f"tunnelcc_own_{source.code}")
-    module.__file__ = str(source.path)
-    sys.modules[module.__name__] = module  # dataclasses and pickle look there
-    sys.path.insert(0, str(source.path.parent))
     _loading.append(source.name)
     try:
-        exec(compile(source.texts[0], str(source.path), "exec"), vars(module))
+        module = imports.execute(source)
     except (Exception, SystemExit) as error:
         hint = f"it {explain(error, error.__traceback__)}"
         raise ConfigError(Problem("", source.name, _EXPECTED, hint)) from None
     finally:
         _loading.pop()
-        sys.path.remove(str(source.path.parent))
     return _chosen(source, module)
 
 
@@ -87,7 +81,8 @@ def explain(error: BaseException, trace: TracebackType | None) -> str:
     if isinstance(error, SyntaxError) and error.filename:
         return f"{what}, at {Path(error.filename).name}:{error.lineno}"
     ours = str(Path(__file__).parent.parent)
-    frames = [it for it in traceback.extract_tb(trace) if not it.filename.startswith(ours)]
+    not_theirs = (ours, "<frozen ")
+    frames = [it for it in traceback.extract_tb(trace) if not it.filename.startswith(not_theirs)]
     own_frames = [it for it in frames if "site-packages" not in it.filename] or frames
     if not own_frames:
         return what

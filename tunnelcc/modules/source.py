@@ -1,12 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Find the files that a name stands for, and hash their contents."""
+"""Find the files that a name stands for, and hash their contents.
+
+What is read here is what runs: a class of Python is executed, and C and C++ are compiled, from
+these bytes. Of Python, all is read that a file names: modules beside it that it imports, and those
+whose names stand in it as text, for ``import_module()``. Of C and C++, the compiler tells the rest.
+"""
 
 from __future__ import annotations
 
 import ast
 import hashlib
+import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -14,7 +20,10 @@ from typing import Literal
 
 from tunnelcc.core import FILE, FILE_PREFIX, congestion_label
 from tunnelcc.errors import ConfigError, Problem, nearest_file
-from tunnelcc.modules import headers
+from tunnelcc.modules import compiled, headers
+
+#: The package's own name, which is never that of a file beside another.
+OURS = "tunnelcc"
 
 #: What a file is written in: a module of Linux in C, or a class.
 Language = Literal["linux", "c++", "python"]
@@ -27,6 +36,7 @@ _EXPECTED = (
     "net/ipv4/tcp_illinois.c, or a class, such as mine.cc or mine.py"
 )
 _LOCAL_INCLUDE = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"', re.MULTILINE)
+_DOTTED = re.compile(r"\.*([A-Za-z_]\w*(?:\.\w+)*)\.?")
 _MOST_BYTES = 4 << 20
 DIGEST_BYTES = 16
 
@@ -39,17 +49,23 @@ class Source:
     """A file and what belongs to it.
 
     ``name``: with the absolute path. ``member``: name of the class, if the file has several.
-    ``companions``: other files to compile and link. ``texts``: the contents of all, what they
-    include or import from their folder too.
+    ``contents``: of all files, what they include or import from their folder too. ``plain``: the
+    hash of those that can be found without a compiler. ``code``: the hash of all.
     """
 
     name: str
     path: Path
     member: str
     language: Language
-    companions: tuple[Path, ...]
-    texts: tuple[bytes, ...]
+    contents: Mapping[Path, bytes]
+    plain: str
     code: str
+
+    @property
+    def companions(self) -> list[Path]:
+        """Other files to compile and link."""
+        beside = (it.with_suffix(".c") for it in self.contents if it.suffix != ".c")
+        return [it for it in beside if it in self.contents and it != self.path]
 
     @property
     def label(self) -> str:
@@ -79,68 +95,87 @@ def _parts(name: str) -> tuple[Path, str]:
     return Path(text.removesuffix(f":{member}") if member else text).expanduser(), member
 
 
-def read(name: str) -> Source:
-    """Read the files that ``name`` stands for. Raises ConfigError."""
+def read(name: str, included: Iterable[Path] | None = None) -> Source:
+    """Read the files that ``name`` stands for. Raises ConfigError.
+
+    ``included``: those that only the compiler finds; default: what it found when it compiled this.
+    """
     name = absolute(name)
     path, member = _parts(name)
     language = _LANGUAGES.get(path.suffix)
     is_linux = name.startswith(FILE_PREFIX)
     if language is None or is_linux != (language == "linux") or (member and language != "python"):
         raise ConfigError(Problem("", name, _EXPECTED))
+    contents: dict[Path, bytes] = {}
     try:
-        contents = {path: _read(path)}
+        _add(path, contents, path.parent)
     except OSError as error:
         hint = f"{error.strerror}, {nearest_file(path, path.suffix)}".rstrip(", ")
         raise ConfigError(Problem("", name, _EXPECTED, hint)) from None
-    companions: list[Path] = []
-    find = _imported if language == "python" else _included
-    for used in find(path, contents[path]):
-        _add(used, contents, language)
-        # The kernel links tcp_yeah.c, which includes tcp_vegas.h, with tcp_vegas.c.
-        other = used.with_suffix(".c")
-        if language == "linux" and other.is_file() and other not in contents:
-            _add(other, contents, language)
-            companions.append(other)
-    code = _digest(contents, language, member)
-    texts = tuple(contents.values())
-    return Source(name, path, member, language, tuple(companions), texts, code)
+    plain = code = _digest(contents, language, member)
+    if language != "python":
+        if included is None:
+            beside = compiled.included(plain)
+            included = [Path(os.path.normpath(path.parent / it)) for it in beside]
+        for it in included:
+            if it.is_file():  # else the compiler tells that it is not
+                _add(it, contents, path.parent)
+        code = _digest(contents, language, member)
+    return Source(name, path, member, language, contents, plain, code)
 
 
 def _included(path: Path, text: bytes) -> Iterator[Path]:
     """Yield the headers beside ``path`` that its text includes."""
     for match in _LOCAL_INCLUDE.finditer(text):
-        header = path.parent / match[1].decode(errors="replace")
+        header = Path(os.path.normpath(path.parent / match[1].decode(errors="replace")))
         if header.is_file():  # else the compiler tells which line is wrong
             yield header
+            # The kernel links tcp_yeah.c, which includes tcp_vegas.h, with tcp_vegas.c.
+            other = header.with_suffix(".c")
+            if path.suffix == ".c" and other.is_file():
+                yield other
 
 
-def _imported(path: Path, text: bytes) -> Iterator[Path]:
-    """Yield the modules beside ``path`` that its text imports."""
+def _imported(text: bytes, folder: Path) -> Iterator[Path]:
+    """Yield the modules in ``folder`` that a text imports, or may import by their names in it."""
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError):  # it is told when the file is loaded
         return
-    names: list[str] = []
+    names: dict[str, None] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            names += [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            names.append(node.module)
+            names |= dict.fromkeys(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            parent = [node.module] if node.module else []
+            names |= dict.fromkeys(".".join([*parent, alias.name]) for alias in node.names)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            match = _DOTTED.fullmatch(node.value)
+            names |= {match[1]: None} if match else {}
     for name in names:
-        first = path.parent / name.partition(".")[0]
-        if first.with_suffix(".py").is_file():
-            yield first.with_suffix(".py")
-        elif first.is_dir():
-            yield from sorted(first.rglob("*.py"))
+        yield from _modules(folder, name.split("."))
 
 
-def _add(path: Path, contents: dict[Path, bytes], language: Language) -> None:
+def _modules(folder: Path, parts: Sequence[str]) -> Iterator[Path]:
+    """Yield the files of a module, and of the packages that it is in."""
+    if not parts or parts[0] in ("*", OURS):
+        return
+    package, file = folder / parts[0], folder / f"{parts[0]}.py"
+    if (package / "__init__.py").is_file():
+        yield from sorted(package.rglob("*.py"))
+    elif file.is_file():
+        yield file
+    else:  # a package without a file of its own
+        yield from _modules(package, parts[1:])
+
+
+def _add(path: Path, contents: dict[Path, bytes], folder: Path) -> None:
     if path in contents:
         return
-    contents[path] = _read(path)
-    find = _imported if language == "python" else _included
-    for used in find(path, contents[path]):
-        _add(used, contents, language)
+    text = contents[path] = _read(path)
+    is_python = path.suffix == ".py"
+    for used in _imported(text, folder) if is_python else _included(path, text):
+        _add(used, contents, folder)
 
 
 def _read(path: Path) -> bytes:

@@ -18,8 +18,8 @@ from tunnelcc import modules
 from tunnelcc.errors import ConfigError, Problem
 
 _granted = False
-#: Names of files, with their absolute paths, that the user has named or agreed to.
-_agreed: set[str] = set()
+#: Names of files, with their absolute paths, that the user has named.
+_named: set[str] = set()
 
 
 def grant() -> None:
@@ -37,25 +37,30 @@ def agree(words: object, key: str = "cc") -> None:
         for value in words:
             agree(value, key)
     elif isinstance(words, str) and key.endswith("cc") and modules.is_file(words):
-        _agreed.add(modules.absolute(words))
+        _named.add(modules.absolute(words))
 
 
-def is_agreed(name: str) -> bool:
-    """Whether the file ``name`` may run."""
-    return modules.absolute(name) in _agreed or modules.find(name) is not None
+def is_named(name: str) -> bool:
+    """Whether the user has named the file, which runs then whatever it holds."""
+    return modules.absolute(name) in _named
 
 
 def check(name: str, scenario: Path, key: str, *, trust: bool = False) -> None:
-    """Raise ConfigError unless the file that ``scenario`` names at ``key`` may run."""
-    if trust or _granted or is_agreed(name):
-        agree(name)
+    """Raise ConfigError unless the file that ``scenario`` names at ``key`` may run.
+
+    It is compiled or loaded at once, because the user agrees to what it holds now.
+    """
+    if is_named(name) or modules.find(name):
         return
     question = (
         f"{scenario} names {name} as congestion control. It would run with all your rights. "
         "Do you trust it?"
     )
-    if _agrees(question):
-        agree(name)
+    if trust or _granted or _agrees(question):
+        try:
+            modules.of(name)
+        except ConfigError as error:
+            raise error.below(key) from None
         return
     expected = (
         "your agreement, because it would run with all your rights: --trust, or "

@@ -18,7 +18,7 @@ def _own_cache(tmp_path, monkeypatch):
     modules._known.cache_clear()
     modules._classes.clear()
     monkeypatch.setattr(trust, "_granted", False)
-    monkeypatch.setattr(trust, "_agreed", set())
+    monkeypatch.setattr(trust, "_named", set())
 
 
 @pytest.fixture
