@@ -172,12 +172,13 @@ fuzz-asan: asan-tree ## Run random experiments under the sanitizers (FUZZ_ARGS)
 	    --only experiments --core build/asan/_core.*.so --seconds 1200 $(FUZZ_ARGS)
 
 .PHONY: lint
-lint: $(VENV)/ready-dev ## Check formatting, style, types, and which room uses which
+lint: $(VENV)/ready-dev ## Check formatting, style, types, which room uses which, and that words decide nothing
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@PYTHONPATH=$(CURDIR) $(BIN)/lint-imports --no-logo
 	@$(BIN)/python waf-config/check-rooms.py
+	@$(BIN)/python waf-config/check-words.py
 	@$(BIN)/python waf-config/check-sources.py
 	@$(BIN)/check-jsonschema --quiet --builtin-schema vendor.github-workflows .github/workflows/*.yml
 	@$(BIN)/check-jsonschema --quiet --builtin-schema vendor.github-issue-forms .github/ISSUE_TEMPLATE/*.yml

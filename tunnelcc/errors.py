@@ -19,34 +19,31 @@ class TunnelccError(Exception):
 class Problem:
     """One wrong value: the key (``path.rate``), the value, and what was expected.
 
-    ``is_located``: the key is that of the file that the hint names.
+    ``files``: those that have the key, the innermost first.
     """
 
     key: str
     value: object
     expected: str
     hint: str = ""
-    is_located: bool = False
+    files: tuple[Path, ...] = ()
 
     def __str__(self) -> str:
         got = "" if self.value is MISSING else f" = {_show(self.value)}"
-        hint = f" ({self.hint})" if self.hint else ""
+        notes = "; ".join(filter(None, (self.hint, *(f"in {file}" for file in self.files))))
+        hint = f" ({notes})" if notes else ""
         return f"{self.key}{got}: expected {self.expected}{hint}"
 
     def below(self, prefix: str) -> Problem:
         """Return this problem as seen from the object that holds it at ``prefix``."""
-        if self.is_located and self.key:
+        if self.files and self.key:
             return self
         key = ".".join(part for part in (prefix, self.key) if part)
         return replace(self, key=key)
 
     def located_in(self, file: Path) -> Problem:
         """Return this problem with the name of its file."""
-        where = f"in {file}"
-        if where in self.hint:
-            return self
-        hint = f"{self.hint}; {where}" if self.hint else where
-        return replace(self, hint=hint, is_located=True)
+        return self if file in self.files else replace(self, files=(*self.files, file))
 
 
 class _Missing:

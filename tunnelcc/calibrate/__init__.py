@@ -52,6 +52,7 @@ def profile(measurements: Mapping[str, Measurement]) -> Profile:
     return Profile(
         name="this host",
         summary=f"{processor()}, Linux {platform.release()}, {when}",
+        processor=processor(),
         base=costs.REFERENCE if set(OPERATIONS) - set(operations) else None,
         operations=operations,
     )

@@ -90,6 +90,7 @@ class Profile(Model):
 
     name: Prose
     summary: Prose
+    processor: Prose | None = Field(None, description="the machine in a few words")
     base: Annotated[str, choice(REFERENCE)] | None = Field(
         None, description="profile for operations that are not listed"
     )

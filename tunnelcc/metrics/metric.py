@@ -38,8 +38,8 @@ class Metric:
     """A metric. ``definition``: formula and source. ``of``: its value in SI units, for a run.
 
     ``per_flow``: one value for each flow. ``is_stored``: part of every run of a sweep.
-    ``is_event``: the time until an event; NaN if it does not happen. ``is_own``: a user's, whose
-    ``of`` takes an xarray Dataset.
+    ``is_event``: the time until an event; NaN if it does not happen. ``since_start``: the warm-up
+    counts. ``is_own``: a user's, whose ``of`` takes an xarray Dataset.
     """
 
     name: str
@@ -50,6 +50,7 @@ class Metric:
     per_flow: bool = False
     is_stored: bool = True
     is_event: bool = False
+    since_start: bool = False
     is_own: bool = False
 
     def __call__(self, run: Run, **selection: Any) -> Any:

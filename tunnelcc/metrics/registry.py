@@ -510,6 +510,7 @@ _DECLARED = (
         "packets larger than a link's MTU that a router dropped, and fragments that a firewall "
             "dropped, on all links, since the start",
         lambda run: float(np.nansum([run["link_mtu_drops"], run["link_fragment_drops"]])),
+        since_start=True,
     ),
     Metric(
         "flow_mss", "byte", "segment size of TCP",
@@ -534,6 +535,7 @@ _DECLARED = (
         lambda run: counts.efficiency(
             run["flow_total_bytes"].sum(), float(run["path_wire_bytes"])
         ),
+        since_start=True,
     ),
     _ping("mean", "mean RTT of pings"),
     _ping("p50", "median of the RTT of pings"),
@@ -730,7 +732,7 @@ _DECLARED = (
         "(inner IP bytes + 14 per inner packet) / (outer IP bytes + 14 per outer packet), as "
             "interfaces count, of all datagram tunnels in the direction of the data, since the "
             f"start; {_FIRST_HOP}; NaN without a datagram tunnel",
-        _interface_efficiency, is_stored=False,
+        _interface_efficiency, is_stored=False, since_start=True,
     ),
     Metric(
         "residual_loss", "1", "loss that FEC did not repair",
@@ -749,13 +751,13 @@ _DECLARED = (
         "parity_share", "1", "share of parity in the bytes",
         "IP bytes of parity, of tunnels and of KCP / IP bytes sent across the path, since the "
             f"start; {_FIRST_HOP}; NaN without FEC",
-        _ratio("fec_parity_bytes", "path_wire_bytes"),
+        _ratio("fec_parity_bytes", "path_wire_bytes"), since_start=True,
     ),
     Metric(
         "recovery_delay", "s", "mean delay of FEC recovery",
         "time between a lost packet and the shard that recovered it, at the sender, since "
             f"the start; over several tunnels weighted by packets recovered; {_FEC}",
-        _variable("fec_recovery_delay_mean"),
+        _variable("fec_recovery_delay_mean"), since_start=True,
     ),
     Metric(
         "settling_time", "s", "settling time of the goodput",

@@ -217,12 +217,10 @@ def _of_gateways(
         return
     where = "tunnel" if name is None else f"tunnels.{name}"
     try:
-        crossed = route_between(topology, tunnel, route)
+        crossed = route_between(topology, tunnel, route, f" of {key}")
     except ConfigError as error:
         hint = f"{key}.tunnel = 'none' leaves it out" if name is None else ""
-        for it in error.below(where).problems:
-            expected = it.expected.replace("hosts on the way", f"hosts on the way of {key}")
-            yield Problem(it.key, it.value, expected, "; ".join(filter(None, (it.hint, hint))))
+        yield from (replace(it, hint=hint) for it in error.below(where).problems)
         return
     yield from _of_uplinks(topology, tunnel, crossed, where)
     inside = {step.link for step in crossed.to_server + crossed.to_client}
@@ -240,12 +238,11 @@ def _of_lower_gateways(topology: Topology, upper: Tunnel, route: Route) -> Itera
     if lower is None:
         return
     where = f"tunnels.{lower.title}"  # only these have gateways of their own
+    whose = f" of the packets of {upper.title or upper.name}"
     try:
-        crossed = route_between(topology, lower, route)
+        crossed = route_between(topology, lower, route, whose)
     except ConfigError as error:
-        for it in error.below(where).problems:
-            way = f"hosts on the way of the packets of {upper.title or upper.name}"
-            yield replace(it, expected=it.expected.replace("hosts on the way", way))
+        yield from error.below(where).problems
         return
     yield from _of_uplinks(topology, lower, crossed, where)
     yield from _of_lower_gateways(topology, lower, crossed)

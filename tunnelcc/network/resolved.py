@@ -398,17 +398,18 @@ def _connection(
     return _through(connection, tunnel, ("tunnel", connection.tunnel_number), hosts, turns)
 
 
-def route_between(topology: Topology, tunnel: Tunnel, route: Route) -> Route:
+def route_between(topology: Topology, tunnel: Tunnel, route: Route, whose: str = "") -> Route:
     """Return the links between a tunnel's gateways, which are hosts on ``route``, or all links.
 
     The client of a packet tunnel is the gateway that is named first, that of relays the one nearer
-    to the flow's client. Raises ConfigError with the key between.
+    to the flow's client. ``whose``: as in Topology.part(). Raises ConfigError with the key between.
     """
     if tunnel.between is None:
         return route
     is_turned = topology.is_turned(route, tunnel.between)
     try:
-        part = topology.part(route, *(tunnel.between[::-1] if is_turned else tunnel.between))
+        ends = tunnel.between[::-1] if is_turned else tunnel.between
+        part = topology.part(route, *ends, whose)
     except ConfigError as error:
         raise error.below("between") from None
     return part.turned if is_turned and tunnel.entry.CARRIES_PACKETS else part

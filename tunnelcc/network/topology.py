@@ -180,10 +180,11 @@ class Topology:
         ends = [self.links[step.link].ends[not step.is_reverse] for step in steps]
         return [start, *ends]
 
-    def part(self, route: Route, client: str, server: str) -> Route:
+    def part(self, route: Route, client: str, server: str, whose: str = "") -> Route:
         """Return the links of ``route`` between two of its hosts, the first nearer to its client.
 
-        Raises ConfigError with no key if one of them is not on both ways, or not in this order.
+        ``whose``: what takes the route, for messages: `` of flows.0``. Raises ConfigError with no
+        key if one of the hosts is not on both ways, or not in this order.
         """
         parts = []
         for steps, start, first, last in (
@@ -193,7 +194,7 @@ class Topology:
             hosts = self.hosts_of(start, steps)
             for host in (first, last):
                 if host not in hosts:
-                    expected = f"hosts on the way ({' → '.join(hosts)})"
+                    expected = f"hosts on the way{whose} ({' → '.join(hosts)})"
                     raise ConfigError(Problem("", [client, server], expected))
             if hosts.index(first) > hosts.index(last):
                 expected = f"hosts that both ways pass in this order ({' → '.join(hosts)})"

@@ -81,7 +81,8 @@ def print_metrics(name: str | None = None) -> None:
 
     rows = []
     word = "" if name is None else name.lower()
-    found = [key for key, it in METRICS.items() if word in key or word in it.long_name.lower()]
+    meanings = {key: it.long_name.lower() for key, it in METRICS.items()}  # words: a user's search
+    found = [key for key, meaning in meanings.items() if word in key or word in meaning]
     if not found and name is not None:
         expected = "a word of a metric's name or meaning (`tunnelcc show metrics`)"
         raise ConfigError(Problem("show metrics", name, expected, nearest(name, METRICS)))

@@ -5,17 +5,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from math import isnan
-from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tunnelcc import core
+from tunnelcc.analysis import busy, path_mtu
 from tunnelcc.analysis.counters import path_leg
+from tunnelcc.analysis.values import Cause
 from tunnelcc.metrics import METRICS, drift, evaluate
 from tunnelcc.output.tables import Table, console, grid
 from tunnelcc.schema.units import format_time, mbit, shown
-from tunnelcc.simulation import busy, path_mtu
+from tunnelcc.words import causes, lists, warnings
+from tunnelcc.words.quantities import percent
 
 if TYPE_CHECKING:
     import xarray
@@ -32,7 +34,7 @@ _MOST_ROWS = 16
 _SHARED = "shared"
 
 # Limits that the table tells of, but no sentence.
-_UNTOLD = ("", "link", "congestion_window", "pacing")
+_UNTOLD = ("link", "congestion_window", "pacing")
 
 
 def print_result(result: Result, metrics: Sequence[str] = ()) -> None:
@@ -68,7 +70,7 @@ def print_result(result: Result, metrics: Sequence[str] = ()) -> None:
     ]
     # Without a tunnel or hosts.app_cost nothing that a host does has a cost: 0 % would be untrue.
     if any(host["host_cpu"] for host in hosts.values()):
-        used = (f"{name} {_percent(host['host_cpu'])}" for name, host in busiest.items())
+        used = (f"{name} {percent(host['host_cpu'])}" for name, host in busiest.items())
         lines.append(("CPU", ", ".join(used)))
     if failed := sum(_path_leg(flow)["connect_failed_at"] is not None for flow in totals["flows"]):
         lines.append(("not connected", f"{failed} flows: the last SYN got no answer"))
@@ -90,13 +92,13 @@ def print_result(result: Result, metrics: Sequence[str] = ()) -> None:
     lines += _metric_lines(result, metrics)
     out.print(grid(lines))
     use = {name: host["host_cpu"] for name, host in hosts.items()}
-    warning = busy.warning(busy.of_hosts(result.network, use))
+    warning = warnings.cpu(busy.of_hosts(result.network, use))
     # The warning tells of the CPU, with all keys.
     untold = {*_UNTOLD, "cpu"} if warning else _UNTOLD
-    for sentence in _limit_sentences(totals, placed, untold):
+    for sentence in _limit_sentences(totals, result, untold):
         out.print(sentence, markup=False)
-    for sentence in path_mtu.sentences(result.network, totals):
-        out.print(sentence, markup=False)
+    for link in path_mtu.of_links(result.network, totals):
+        out.print(warnings.mtu(link), markup=False)
     if drifts := _drifts(totals):
         out.print(drifts, markup=False)
     if warning:
@@ -126,7 +128,7 @@ def _path_lines(totals: dict[str, Any]) -> list[tuple[str, str]]:
         return "; ".join(f"{text(way)}{where}" for way, where in ways)
 
     return [
-        ("path utilisation", told(lambda way: _percent(way["link_utilisation"]))),
+        ("path utilisation", told(lambda way: percent(way["link_utilisation"]))),
         (
             "queueing delay",
             told(
@@ -162,7 +164,7 @@ def _lost(path: dict[str, Any]) -> str:
         *([f"{too_big} too large for its MTU"] if (too_big := path["link_mtu_drops"]) else []),
         *([f"{cut} as fragments"] if (cut := path["link_fragment_drops"]) else []),
     ]
-    return f"{', '.join(causes)} ({_percent(path['link_loss_rate'])} of {path['link_packets']})"
+    return f"{', '.join(causes)} ({percent(path['link_loss_rate'])} of {path['link_packets']})"
 
 
 def print_measured(result: Result, measured: Measurement) -> None:
@@ -218,23 +220,23 @@ def print_harm(found: xarray.Dataset) -> None:
 
 
 def _limit_sentences(
-    totals: dict[str, Any], placed: Sequence[ResolvedFlow], untold: Collection[str]
+    totals: dict[str, Any], result: Result, untold: Collection[str]
 ) -> Iterator[str]:
-    """Name what limited a flow if it is none of ``untold``."""
-    for entry, members in _rows(totals["flows"], placed):
-        limited, share = _limited(members)
-        if limited["limit"] in untold or share <= 1 / 2:
+    """Name what limited flows if it is none of ``untold``; flows with the same limit together."""
+    told: dict[tuple[str, ...], tuple[Cause, list[int], str, list[float]]] = {}
+    for entry, members in _rows(totals["flows"], result.network.flows):
+        numbers = [flow["flow"] for flow in members]
+        cause, share = causes.most([result.limited[it] for it in numbers])
+        if cause is None or cause.limit in untold or share <= 1 / 2:
             continue
-        of_entry = "" if entry is None else f" of flows.{entry}"
-        subject = (
-            f"Flow {members[0]['flow']} was"
-            if len(members) == 1
-            else f"The {len(members)} flows{of_entry} were"
-        )
-        what, value, key = (limited[name] for name in ("what", "value", "key"))
-        told = f", {value}" if value else ""
-        by_key = f" ({key} changes it)" if key else ""
-        yield f"{subject} limited for {_percent(share)} of the time by {what}{told}{by_key}."
+        of_entry = f" of flows.{entry}" if entry is not None else ""
+        of_row = f"The {len(members)} flows{of_entry}" if len(members) > 1 else ""
+        name = (causes.text(cause), causes.keys(cause), of_row)
+        alike = told.setdefault(name, (cause, [], of_row, []))
+        alike[1].extend(numbers)
+        alike[3].append(share)
+    for cause, numbers, of_row, shares in told.values():
+        yield causes.sentence(of_row or lists.flows(numbers), len(numbers), shares, cause)
 
 
 def _drifts(totals: dict[str, Any]) -> str:
@@ -253,19 +255,6 @@ def _drifts(totals: dict[str, Any]) -> str:
         "Not steady. Goodput in the second half of the time minus that in the first, as a part of "
         f"the mean: {changes}. {drift.ADVICE}"
     )
-
-
-def _limited(members: list[dict[str, Any]]) -> tuple[dict[str, Any], float]:
-    """Return what limited most of the flows, and the mean share of its time in theirs.
-
-    Flows that were over before the warm-up was, or have not begun, do not count.
-    """
-    of_each = [flow["limited_by"] for flow in members]
-    active = [it for it in of_each if it["limit"]] or of_each
-    names = [(it["limit"], it["what"], it["key"]) for it in active]
-    most = max(names, key=names.count)
-    alike = [it for it, name in zip(active, names, strict=True) if name == most]
-    return alike[0], fmean(it["share"] for it in alike)
 
 
 def _packet_tunnel_lines(totals: dict[str, Any]) -> list[tuple[str, str]]:
@@ -335,7 +324,7 @@ def _metric_lines(result: Result, names: Iterable[str]) -> Iterator[tuple[str, s
 
 
 def _share(part: float, whole: float) -> str:
-    return _percent(part / whole if whole else None)
+    return percent(part / whole if whole else None)
 
 
 def _flow_table(totals: dict[str, Any], result: Result) -> Table:
@@ -401,7 +390,7 @@ def _flow_table(totals: dict[str, Any], result: Result) -> Table:
             _SHARED if is_told else str(sum(leg["rtos"] for leg in legs)),
             _ms(_mean(leg["srtt_mean"] for leg in legs)),
             _ms(_most(leg["srtt_p95"] for leg in legs)),
-            _limit(members),
+            _limit(members, result),
         ]
         if has_messages:
             timed = [flow for flow in members if flow["flow_messages_delivered"]]
@@ -426,7 +415,7 @@ def _datagram_table(totals: dict[str, Any]) -> Table | None:
             str(flow["flow"]),
             "UDP" if flow["flow_traffic"] == "constant" else flow["flow_traffic"],
             *_of_datagrams(flow, "flow"),
-            _percent(flow["flow_late_share"]),
+            percent(flow["flow_late_share"]),
             _number(flow["flow_mos"], 2),
         )
         for flow in totals["flows"]
@@ -486,9 +475,9 @@ def _some(what: str, names: Iterable[str]) -> str:
     return different[0] if len(different) == 1 else f"{len(different)} {what}"
 
 
-def _limit(members: list[dict[str, Any]]) -> str:
-    limited, share = _limited(members)
-    return f"{limited['what'].removeprefix('the ')} {_percent(share)}" if share else "–"
+def _limit(members: list[dict[str, Any]], result: Result) -> str:
+    cause, share = causes.most([result.limited[flow["flow"]] for flow in members])
+    return f"{causes.cell(cause)} {percent(share)}" if share else "–"
 
 
 def _jain(totals: dict[str, Any]) -> str:
@@ -580,7 +569,3 @@ def _ms(seconds: float | None) -> str:
 
 def _part(value: float) -> str:
     return "–" if isnan(value) else f"{value:.3f}"
-
-
-def _percent(part: float | None) -> str:
-    return "–" if part is None else f"{part * 100:.3g} %"

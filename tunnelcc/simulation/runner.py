@@ -73,24 +73,36 @@ def _run(
     classes = modules.prepare(spec)
     if not _running.acquire(blocking=False):
         raise RunError("no other simulation may run in this process; use run_many()")
+    raised: list[BaseException] = []
     try:
         with (
             Progress(experiment.duration, enabled=progress is None) as bar,
             modules.watched(classes),
         ):
-            report = progress if callable(progress) else bar.update
+            told = progress if callable(progress) else bar.update
+
+            def report(seconds: float) -> None:
+                try:
+                    told(seconds)
+                except BaseException as error:
+                    raised.append(error)
+                    raise
+
             measured: Mapping[str, Any] = core.load().run(spec, report, capture, classes)
             return measured
     except (TypeError, ValueError) as error:
-        told = str(error).partition(". The following")[0]
-        if isinstance(error, TypeError) and "incompatible function arguments" not in told:
+        if raised:
             raise  # of ``progress``
-        # The package writes what its own version of the module reads.
+        # The package writes what its own version of the module reads. A TypeError names the types
+        # of arguments, which users of the package do not see.
+        why = f" ({error})" if isinstance(error, ValueError) else ""
         raise RunError(
-            f"the compiled module refuses the experiment ({told}): is it of another version? "
+            f"the compiled module refuses the experiment{why}: is it of another version? "
             "`make setup` in the clone, or `pip install .`, builds it again"
         ) from error
     except RuntimeError as error:
+        if raised:
+            raise
         if isinstance(error, core.load().ModuleError):
             raise RunError(modules.explain(str(error))) from None
         raise RunError(f"the simulator failed: {error}") from error

@@ -34,7 +34,7 @@ def totals(
                 flow.setdefault(name, plain(value))
     for one in (*metrics.METRICS.values(), *own_metrics):
         found.units[one.name] = one.units
-        if "since the start" in one.definition:
+        if one.since_start:
             found.since_start.add(one.name)
     table = {
         "tunnelcc": __version__,

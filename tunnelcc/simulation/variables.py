@@ -73,13 +73,19 @@ def _per_flow(units: str, long_name: str, of: _Function, *, is_count: bool = Fal
     return Variable(("flow",), units, long_name, of, is_count=is_count)
 
 
-def _of_run(units: str, long_name: str, of: _Function, *, is_count: bool = False) -> Variable:
-    since_start = "since the start" in long_name
+def _of_run(
+    units: str,
+    long_name: str,
+    of: _Function,
+    *,
+    is_count: bool = False,
+    since_start: bool = False,
+) -> Variable:
     return Variable((), units, long_name, of, since_start=since_start, is_count=is_count)
 
 
-def _count(units: str, long_name: str, of: _Function) -> Variable:
-    return _of_run(units, long_name, of, is_count=True)
+def _count(units: str, long_name: str, of: _Function, *, since_start: bool = False) -> Variable:
+    return _of_run(units, long_name, of, is_count=True, since_start=since_start)
 
 
 def _placed(name: str) -> _Function:
@@ -360,30 +366,34 @@ VARIABLES: dict[str, Variable] = {
         "1", f"retransmission time-outs {_HOP}", lambda run: sum(leg.rtos for leg in run.carriers)
     ),
     "path_wire_bytes": _count(
-        "byte", f"IP bytes sent in the direction of the data {_HOP}, since the start", _wire_bytes
+        "byte", f"IP bytes sent in the direction of the data {_HOP}, since the start", _wire_bytes,
+        since_start=True,
     ),
     "path_inner_packets": _count(
-        "1", f"packets into {_TUNNELS}", _datagram_sum("inner_packets")
+        "1", f"packets into {_TUNNELS}", _datagram_sum("inner_packets"), since_start=True
     ),
-    "path_inner_bytes": _count("byte", f"IP bytes into {_TUNNELS}", _datagram_sum("inner_bytes")),
+    "path_inner_bytes": _count(
+        "byte", f"IP bytes into {_TUNNELS}", _datagram_sum("inner_bytes"), since_start=True
+    ),
     "path_outer_packets": _count(
-        "1", f"packets out of {_TUNNELS}", _datagram_sum("outer_packets")
+        "1", f"packets out of {_TUNNELS}", _datagram_sum("outer_packets"), since_start=True
     ),
     "path_outer_bytes": _count(
-        "byte", f"IP bytes out of {_TUNNELS}", _datagram_sum("outer_bytes")
+        "byte", f"IP bytes out of {_TUNNELS}", _datagram_sum("outer_bytes"), since_start=True
     ),
     "fec_packets": _count("1", f"packets carried {_FEC}", _fec_sum("packets")),
     "fec_recovered": _count("1", f"packets recovered from parity {_FEC}", _fec_sum("recovered")),
     "fec_lost": _count("1", f"packets never delivered {_FEC}", _fec_sum("lost")),
     "fec_parity_packets": _count(
         "1", f"packets of parity sent since the start {_FEC}; KCP's, too",
-        _fec_sum("parity_packets", "arq_parity_datagrams"),
+        _fec_sum("parity_packets", "arq_parity_datagrams"), since_start=True,
     ),
     "fec_parity_bytes": _count(
         "byte", f"IP bytes of parity sent since the start {_FEC}; KCP's, too",
-        _fec_sum("parity_bytes", "arq_parity_bytes"),
+        _fec_sum("parity_bytes", "arq_parity_bytes"), since_start=True,
     ),
     "fec_recovery_delay_mean": _of_run(
-        "s", f"mean time until recovery since the start {_FEC}", _recovery_delay
+        "s", f"mean time until recovery since the start {_FEC}", _recovery_delay,
+        since_start=True,
     ),
 }  # fmt: skip

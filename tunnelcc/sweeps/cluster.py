@@ -107,4 +107,6 @@ def _outcome(future: distributed.Future) -> Any:
 
 
 def _first_line(error: BaseException) -> str:
-    return next(iter(str(error).splitlines()), type(error).__name__)
+    """Return what Dask says, which may be long."""
+    lines = str(error).splitlines()  # words: those of another program, for people
+    return next(iter(lines), type(error).__name__)

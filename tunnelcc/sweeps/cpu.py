@@ -6,10 +6,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from tunnelcc.analysis import busy
 from tunnelcc.network.resolved import ResolvedNetwork
-from tunnelcc.simulation import busy
 from tunnelcc.sweeps.columns import Variables
 from tunnelcc.sweeps.declaration import Sweep
+from tunnelcc.words import warnings
 
 # The warning names so many programs.
 _MOST_PROGRAMS = 3
@@ -25,7 +26,7 @@ def cpu_warning(sweep: Sweep, data: Variables) -> str:
     """
     uses = [_means(data[f"cpu_{side}"][1]) for side in ("client", "server")]
     busiest = np.fmax(*uses)
-    most: dict[tuple[str, str], busy.Busy] = {}
+    most: dict[tuple[tuple[str, ...], str], busy.Busy] = {}
     networks: dict[str, ResolvedNetwork] = {}
     points = 0
     for index in np.flatnonzero(busiest > 0):
@@ -39,7 +40,7 @@ def cpu_warning(sweep: Sweep, data: Variables) -> str:
             most[key] = max(most.get(key, it), it, key=lambda each: each.share)
     told = sorted(most.values(), key=lambda it: -it.share)[:_MOST_PROGRAMS]
     count = np.isfinite(busiest).sum()
-    return busy.warning(told, f" at {points} of {count} points, at most" if count > 1 else "")
+    return warnings.cpu(told, f" at {points} of {count} points, at most" if count > 1 else "")
 
 
 def _network(sweep: Sweep, position: int, known: dict[str, ResolvedNetwork]) -> ResolvedNetwork:

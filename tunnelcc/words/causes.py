@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
+from statistics import fmean
 from typing import Any
 
 import numpy as np
@@ -10,7 +12,7 @@ import numpy as np
 from tunnelcc.analysis.values import Cause, Key
 from tunnelcc.metrics.limits import LIMITS
 from tunnelcc.words import say
-from tunnelcc.words.quantities import as_given
+from tunnelcc.words.quantities import as_given, percents
 
 _MUCH = ", which drops much of what KCP's windows let go"
 
@@ -95,6 +97,43 @@ def record(cause: Cause | None) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def most(causes: Sequence[Cause | None]) -> tuple[Cause | None, float]:
+    """Return what limited most of the flows that were active, and its mean share of their time."""
+    active = [it for it in causes if it is not None]
+    if not active:
+        return None, 0.0
+    names = [(it.limit, thing(it), keys(it)) for it in active]
+    name = max(names, key=names.count)
+    alike = [it for it, other in zip(active, names, strict=True) if other == name]
+    return alike[0], fmean(it.evidence.share for it in alike)
+
+
+def cell(cause: Cause | None) -> str:
+    """Return the thing as a cell of a table has it, without an article."""
+    return "" if cause is None else _bare(thing(cause))
+
+
+def _bare(text: str) -> str:
+    return text.removeprefix("the ")
+
+
+def sentence(subject: str, count: int, shares: Collection[float], cause: Cause) -> str:
+    """Return for example ``Flows 0 to 7 were limited for 90 to 92 % of the time by the link.``.
+
+    ``count``: the flows of the ``subject``.
+    """
+    value, by = as_given(cause.value), keys(cause)
+    return say(
+        "{subject} {were} limited for {share} of the time by {thing}{value}{keys}.",
+        subject=subject,
+        were="were" if count > 1 else "was",
+        share=percents(shares),
+        thing=thing(cause),
+        value=f", {value}" if value else "",
+        keys=f" ({by} changes it)" if by else "",
+    )
+
+
 def at_point(texts: Any, shares: Any) -> tuple[str, float]:
     """Return what limited most flows of the runs at a point, and its mean share of the time.
 
@@ -104,5 +143,5 @@ def at_point(texts: Any, shares: Any) -> tuple[str, float]:
     known = [text for text in texts.flat if text]
     if not known:
         return "", 0.0
-    most = max(dict.fromkeys(known), key=known.count)
-    return most.removeprefix("the "), float(np.nanmean(shares[texts == most]))
+    common = max(dict.fromkeys(known), key=known.count)
+    return _bare(common), float(np.nanmean(shares[texts == common]))

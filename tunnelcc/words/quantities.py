@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from tunnelcc.analysis.values import Quantity
 from tunnelcc.schema.units import format_rate, format_size
@@ -26,3 +26,14 @@ def as_given(value: Quantity | str | None) -> str:
         return write(value.amount)
     least, most = (write(float(f"{it:.3g}")) for it in (value.amount, value.most))
     return f"{least} to {most}"
+
+
+def percent(part: float | None) -> str:
+    """Return a share in percent, with three digits; –: there is none."""
+    return "–" if part is None else f"{part * 100:.3g} %"
+
+
+def percents(parts: Collection[float]) -> str:
+    """Return the least and the largest of some shares, if they differ."""
+    ends = list(dict.fromkeys(percent(it) for it in (min(parts), max(parts))))
+    return " to ".join([*(it.removesuffix(" %") for it in ends[:-1]), ends[-1]])

@@ -10,7 +10,8 @@ import pytest
 
 import tunnelcc as tc
 from tunnelcc import catalog
-from tunnelcc.simulation import path_mtu
+from tunnelcc.analysis import path_mtu
+from tunnelcc.words import warnings
 
 _DATA = Path(__file__).parents[2] / "validation/data/linux/path_mtu.csv"
 _BYTES = 4_000_000
@@ -30,7 +31,7 @@ def run(tunnel=None, flows=None, tcp=None, duration="3s", **path):
 
 
 def told(result):
-    return " ".join(path_mtu.sentences(result.network, result.to_dict()))
+    return " ".join(map(warnings.mtu, path_mtu.of_links(result.network, result.to_dict())))
 
 
 def _measured():

@@ -6,9 +6,10 @@ from __future__ import annotations
 import pytest
 
 import tunnelcc as tc
+from tunnelcc.analysis import busy
 from tunnelcc.network.resolved import resolve
 from tunnelcc.scenario import Experiment
-from tunnelcc.simulation import busy
+from tunnelcc.words import warnings
 
 
 def _found(table, cpu):
@@ -39,7 +40,7 @@ def test_tunnels_on_one_host_have_a_thread_each():
     flows = [{"tunnel": "a"}, {"tunnel": "b"}]
     table = {"tunnels": {"a": "vtun", "b": "openvpn-udp"}, "flows": flows, "hosts": {"cores": 4}}
     (found,) = _found(table, {"client": 0.3})
-    assert (found.programs, found.cores) == ("vtun, openvpn-udp", 2)
+    assert (found.programs, found.cores) == (("vtun", "openvpn-udp"), 2)
     assert found.share == pytest.approx(0.6)
     assert not _found(table, {"client": 0.12})
 
@@ -55,7 +56,7 @@ def test_tunnels_on_one_host_have_a_thread_each():
 )
 def test_the_warning_names_program_host_machine_and_keys(tunnel, profile, machine):
     hosts = {"profile": profile} if profile else {}
-    told = busy.warning(_found({"tunnel": tunnel, "hosts": hosts}, {"server": 0.9}))
+    told = warnings.cpu(_found({"tunnel": tunnel, "hosts": hosts}, {"server": 0.9}))
     program = tunnel if profile is None else f"{tunnel} with the applications"
     for part in (f"{program} on server", machine, "hosts.profile", "hosts.speed", "hosts.cores"):
         assert part in told
@@ -69,8 +70,8 @@ def test_openvpn_at_a_gigabit_is_warned_of(tunnel):
     result = tc.run(Experiment.parse({**table, "duration": "2s", "warmup": "1s"}), progress=False)
     use = {name: host.cpu for name, host in zip(result.host_names, result.hosts, strict=True)}
     assert result.goodput > 700e6
-    assert tunnel in busy.warning(busy.of_hosts(result.network, use))
+    assert tunnel in warnings.cpu(busy.of_hosts(result.network, use))
 
 
 def test_nothing_is_said_where_the_cpu_does_not_matter():
-    assert busy.warning(_found({"tunnel": "wireguard"}, {"client": 0.1, "server": 0.1})) == ""
+    assert warnings.cpu(_found({"tunnel": "wireguard"}, {"client": 0.1, "server": 0.1})) == ""

@@ -33,13 +33,13 @@ def test_progress_tells_simulated_seconds():
     assert all(0 <= seconds <= 20 for seconds in told)
 
 
-@pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError, ZeroDivisionError])
+@pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError, ValueError])
 def test_what_progress_raises_ends_the_run(error):
     def stop(seconds):
         raise error
 
     started = time.monotonic()
-    with pytest.raises((error, tc.RunError)):
+    with pytest.raises(error):
         tc.run(tc.Experiment(**ENDLESS), progress=stop)
     assert time.monotonic() - started < 10
     assert tc.run(_experiments(1)[0]).goodput > 5e6

@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tunnelcc.catalog.values import LEAST_MTU, MOST_MTU
 
@@ -14,39 +15,52 @@ if TYPE_CHECKING:
     from tunnelcc.network.topology import ResolvedLink
 
 
-def sentences(network: ResolvedNetwork, totals: Mapping[str, Any]) -> Iterator[str]:
+@dataclass(frozen=True)
+class Small:
+    """What a link with a smaller MTU did.
+
+    ``too_big``: packets that it dropped; ``is_told``: their senders were; ``fragmented``, and
+    ``dropped``: fragments, or packets that were to be fragmented; ``stalled``: flows that delivered
+    nothing while packets were lost without a word; ``keys``: what changes it.
+    """
+
+    link: str
+    mtu: int
+    too_big: int
+    is_told: bool
+    dropped: int
+    fragmented: int
+    stalled: tuple[int, ...]
+    keys: tuple[Change, ...]
+
+
+class Change(NamedTuple):
+    """A key, and the values that avoid packets which are too large; an int is the largest."""
+
+    key: str
+    values: tuple[str | int, ...]
+
+
+def of_links(network: ResolvedNetwork, totals: Mapping[str, Any]) -> Iterator[Small]:
     """Yield what each link with a smaller MTU did, and which keys to change.
 
     ``totals``: of the run, as ``Result.totals()`` returns them.
     """
-    stalled = [i for i, flow in enumerate(totals["flows"]) if not flow["flow_goodput"]]
+    stalled = tuple(i for i, flow in enumerate(totals["flows"]) if not flow["flow_goodput"])
     for name, link in network.topology.links.items():
         ways = [totals["links"][name][way] for way in ("forward", "reverse")]
         too_big, fragmented, dropped = (
             sum(way[f"link_{count}"] or 0 for way in ways)
             for count in ("mtu_drops", "fragmented", "fragment_drops")
         )
-        told = []
-        if too_big:
-            how = (
-                "told their senders"
-                if link.path.too_big == "tell"
-                else "told nobody (a black hole)"
-            )
-            told.append(f"dropped {too_big} packets of more than {link.path.mtu} bytes and {how}")
-        if dropped:
-            told.append(f"dropped {dropped} fragments or packets that were to be fragmented")
-        if fragmented:
-            told.append(f"fragmented {fragmented} packets of more than {link.path.mtu} bytes")
-        if not told:
-            continue
-        text = f"path MTU: {name} {', and '.join(told)}."
-        is_hole = bool(dropped or (too_big and link.path.too_big != "tell"))
-        if is_hole and stalled:
-            text += f" {_flows(stalled)} delivered nothing."
-        if is_hole or fragmented:
-            text += f" These change it: {'; '.join(_keys(network, link, is_hole))}."
-        yield text
+        if too_big or fragmented or dropped:
+            is_told = link.path.too_big == "tell"
+            is_hole = bool(dropped or (too_big and not is_told))
+            keys = tuple(_keys(network, link, is_hole)) if is_hole or fragmented else ()
+            yield Small(
+                name, link.path.mtu, too_big, is_told, dropped, fragmented,
+                stalled if is_hole else (), keys,
+            )  # fmt: skip
 
 
 def largest_device(connection: Connection, mtu: int) -> int | None:
@@ -63,7 +77,7 @@ def largest_device(connection: Connection, mtu: int) -> int | None:
     return None
 
 
-def _keys(network: ResolvedNetwork, link: ResolvedLink, is_hole: bool) -> Iterator[str]:
+def _keys(network: ResolvedNetwork, link: ResolvedLink, is_hole: bool) -> Iterator[Change]:
     """Yield the keys that avoid packets which are too large for a link.
 
     ``is_hole``: such packets are lost, and nobody is told.
@@ -71,24 +85,14 @@ def _keys(network: ResolvedNetwork, link: ResolvedLink, is_hole: bool) -> Iterat
     mtu, connections = link.path.mtu, network.connections
     for size in dict.fromkeys(largest_device(it, mtu) for it in connections):
         if size is not None:
-            yield f"tunnel.mtu, at most {size} here (or tunnel.mss)"
+            yield Change("tunnel.mtu", (size,))
     if not is_hole:
         return
     if any(not it.sends_datagrams and it.flow.transport == "tcp" for it in connections):
-        yield f"{link.key}.clamp_mss = 'pmtu'"
+        yield Change(f"{link.key}.clamp_mss", ("'pmtu'",))
     if any(it.flow.transport == "tcp" for it in connections) and not connections[0].tcp.mtu_probing:
-        yield "tcp.mtu_probing = 1 or 2"
+        yield Change("tcp.mtu_probing", ("1", "2"))
     if link.path.fragments == "drop":
-        yield f"{link.key}.fragments = 'pass'"
+        yield Change(f"{link.key}.fragments", ("'pass'",))
     if link.path.too_big == "silent":
-        yield f"{link.key}.too_big = 'tell'"
-
-
-def _flows(numbers: list[int]) -> str:
-    """Return for example ``Flows 0, 1 and 2``."""
-    names = [str(number) for number in numbers]
-    if len(names) > 6:
-        return f"{len(names)} flows"
-    if len(names) == 1:
-        return f"Flow {names[0]}"
-    return f"Flows {', '.join(names[:-1])} and {names[-1]}"
+        yield Change(f"{link.key}.too_big", ("'tell'",))

@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from tunnelcc.hosts import costs
 
@@ -19,25 +19,29 @@ if TYPE_CHECKING:
 _BUSY = 0.25
 
 
+class Machine(NamedTuple):
+    """Whose costs programs have: of a profile, by its name, or those measured with a tunnel."""
+
+    tunnel: str = ""
+    profile: str = ""
+    processor: str | None = None
+
+
 @dataclass(frozen=True)
 class Busy:
     """The tunnels' programs of a host.
 
-    ``programs``: names of tunnels. ``share``: CPU time of the host as a part of the time that their
-    threads have. ``cores``: how many these are, at most the host's. ``of``: whose costs these are.
+    ``programs``: names of tunnels; ``has_apps``: the applications cost something, too; ``share``:
+    CPU time of the host as a part of the time that their threads have; ``cores``: how many these
+    are, at most the host's.
     """
 
-    programs: str
+    programs: tuple[str, ...]
+    has_apps: bool
     host: str
     share: float
     cores: int
-    of: str
-
-    @property
-    def text(self) -> str:
-        """For example: ``openvpn-udp on client uses 93 % of a core``."""
-        used = "a core" if self.cores == 1 else f"{self.cores} cores"
-        return f"{self.programs} on {self.host} uses {100 * self.share:.0f} % of {used}"
+    machines: tuple[Machine, ...]
 
 
 def of_hosts(network: ResolvedNetwork, cpu: Mapping[str, float]) -> Iterator[Busy]:
@@ -57,32 +61,13 @@ def of_hosts(network: ResolvedNetwork, cpu: Mapping[str, float]) -> Iterator[Bus
         cores = min(host.cores, sum(threads) + has_apps)
         share = use * host.cores / cores
         if share > _BUSY:
-            programs = ", ".join(dict.fromkeys(it.name for it in tunnels))
-            programs += " with the applications" if has_apps else ""
+            programs = dict.fromkeys(it.name for it in tunnels)
             machines = dict.fromkeys(_machine(it, host.profile) for it in tunnels)
-            yield Busy(programs, name, share, cores, " and ".join(machines))
+            yield Busy((*programs,), has_apps, name, share, cores, (*machines,))
 
 
-def warning(found: Iterable[Busy], where: str = "") -> str:
-    """Return a warning that the CPU decides, or may on another machine; "": it does not.
-
-    ``where``: the runs that it is about, such as `` at 3 of 12 points``.
-    """
-    found = list(found)
-    if not found:
-        return ""
-    told = "; ".join(it.text for it in found)
-    machines = ", ".join(dict.fromkeys(it.of for it in found))
-    return (
-        f"CPU{where}: {told}. Measured programs needed up to twice that, because the kernel's own "
-        f"work is not counted. Costs are those of {machines}; hosts.profile (`tunnelcc "
-        "calibrate-host` makes one), hosts.speed and hosts.cores change them."
-    )
-
-
-def _machine(tunnel: Tunnel, profile: str | None) -> str:
-    """Return whose costs a tunnel's programs have."""
+def _machine(tunnel: Tunnel, profile: str | None) -> Machine:
     if profile is None and tunnel.entry.kind == "relay":
-        return f"the machine on which {tunnel.name} was measured"
+        return Machine(tunnel.name)
     found = costs.load(profile or costs.REFERENCE)
-    return f"the profile {found.name} ({found.summary.partition(',')[0]})"
+    return Machine("", found.name, found.processor)

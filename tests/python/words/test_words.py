@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Words are made in one room, and nothing else depends on them."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import json
+from pathlib import Path
+
+import pytest
+
+import tunnelcc as tc
+from helpers import ROOT, load_script
+from tunnelcc import words
+from tunnelcc.errors import Problem
+from tunnelcc.words import causes, lists
+
+check_words = load_script(ROOT / "waf-config/check-words.py")
+
+PATH = {"rate": "20Mbps", "rtt": "20ms"}
+#: Experiments whose runs have limits of many kinds, warnings, and metrics since the start.
+EXPERIMENTS = {
+    "link": {"path": PATH},
+    "window": {"path": PATH, "hosts": {"tcp_rmem": "16KiB"}},
+    "several": {"path": {**PATH, "buffer": "4p"}, "flows": [{"cc": "cubic", "count": 3}]},
+    "carrier": {"path": PATH, "tunnel": {"name": "kcptun", "stream_window": 16384}},
+    "CPU": {"path": PATH, "tunnel": "vtun", "hosts": {"speed": 0.005}},
+    "FEC": {"path": {**PATH, "loss": "1%"}, "tunnel": {"name": "tinyfecvpn", "fec": "5:2"}},
+}
+
+
+@pytest.fixture
+def tokens(monkeypatch):
+    """Every sentence is the same token."""
+    monkeypatch.setattr(words, "say", lambda template, **parts: "•")
+    for room in ("causes", "warnings"):
+        module = importlib.import_module(f"tunnelcc.words.{room}")
+        monkeypatch.setattr(module, "say", lambda template, **parts: "•")
+
+
+def _without_words(value):
+    """Return the numbers of a table, and its names."""
+    if isinstance(value, dict):
+        told = {"what", "key", "flow_limited_by", "flow_limited_key"}
+        return {name: _without_words(it) for name, it in value.items() if name not in told}
+    return [_without_words(it) for it in value] if isinstance(value, list) else value
+
+
+def _run(name):
+    experiment = {"duration": "2s", "warmup": "1s", "flows": [{"cc": "cubic"}], **EXPERIMENTS[name]}
+    return tc.run(experiment, progress=False)
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_a_run_means_the_same_without_words(name, request):
+    before = _run(name)
+    request.getfixturevalue("tokens")
+    after = _run(name)
+    assert after.limited == before.limited
+    assert all(causes.text(it).startswith("•") for it in after.limited if it)
+    assert _without_words(json.loads(after.to_json())) == _without_words(
+        json.loads(before.to_json())
+    )
+
+
+@pytest.mark.parametrize(
+    ("code", "is_wrong"),
+    [
+        ("'the start' in it.long_name", True),
+        ("it.expected.replace('a', 'b')", True),
+        ("it.definition == 'x'", True),
+        ("problem.hint.partition(' ')[0]", True),
+        ("causes.text(it).removeprefix('the ')", True),
+        ("causes.text(it) == causes.text(other)", True),
+        ("it.long_name", False),
+        ("it.hint == ''", False),
+        ("it.name.startswith('x')", False),
+    ],
+)
+def test_code_that_reads_words_is_found(code, is_wrong):
+    source = f"from tunnelcc.words import causes\nfound = {code}\n"
+    assert bool([*check_words.reads(ast.parse(source))]) == is_wrong
+
+
+def test_code_that_reads_an_error_is_found():
+    source = "try: f()\nexcept E as error:\n    if 'x' in str(error): g()\n"
+    assert [*check_words.reads(ast.parse(source))] == [3]
+
+
+def test_no_code_reads_words():
+    assert check_words.main() == 0
+
+
+def test_equal_sentences_are_one():
+    flows = [{"cc": "cubic", "rate": "1Mbps", "count": 8}, {"rate": "2Mbps"}]
+    result = tc.run({"path": PATH, "flows": flows, "duration": "2s"}, progress=False)
+    cause = causes.most(result.limited[:8])[0]
+    text = causes.sentence(lists.flows(range(8)), 8, [0.91, 0.9, 0.92], cause)
+    assert text == (
+        "Flows 0 to 7 were limited for 90 to 92 % of the time by the application, 1Mbps "
+        "(flows.0.rate changes it)."
+    )
+
+
+def test_numbers_in_a_row_are_folded():
+    assert lists.numbers([3]) == "3"
+    assert lists.numbers([0, 1]) == "0 and 1"
+    assert lists.numbers([0, 1, 2, 5, 6, 8]) == "0 to 2, 5, 6 and 8"
+
+
+def test_a_problem_names_each_file_once():
+    inner, outer = Path("tunnel.toml"), Path("paper.toml")
+    problem = Problem("rate", "1", "a rate", "did you mean '1bps'?").located_in(inner)
+    assert problem.located_in(inner) == problem
+    assert str(problem.located_in(outer)) == (
+        "rate = '1': expected a rate (did you mean '1bps'?; in tunnel.toml; in paper.toml)"
+    )
+
+
+def test_results_tell_which_counts_have_the_warmup():
+    found = _run("FEC").to_dict()["since_start"]
+    own = {"efficiency", "parity_share", "recovery_delay", "path_wire_bytes", "fec_parity_bytes"}
+    assert own <= {*found}
+    assert "goodput" not in found
