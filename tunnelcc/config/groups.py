@@ -26,7 +26,7 @@ _SOURCES: dict[str, type[Model]] = {"flows": Flow, "cross_traffic": CrossTraffic
 _ENDS, _ROUTES = ("from", "to"), ("route", "ack_route")
 
 
-def written_out(data: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
+def written_out(data: Mapping[str, Any]) -> tuple[Mapping[str, Any], dict[str, str]]:
     """Return the keys of an experiment with all that a repeated link stands for.
 
     Also the key of each new table → that of the table as it was given. Each table is checked
@@ -60,6 +60,8 @@ def as_given(error: ConfigError, keys: Mapping[str, str]) -> ConfigError:
 
     ``keys``: as of written_out().
     """
+    if not keys:
+        return error
     problems: dict[str, Problem] = {}
     for problem in error.problems:
         parts = problem.key.split(".")

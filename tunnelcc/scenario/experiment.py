@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
-from pydantic import ModelWrapValidatorHandler, ValidationError, model_validator
+from pydantic import model_validator
 
 from tunnelcc.config.groups import as_given, written_out
 from tunnelcc.config.keys import ExperimentKeys
@@ -16,7 +16,6 @@ from tunnelcc.modules import trust
 from tunnelcc.network import checks
 from tunnelcc.network.resolved import ResolvedNetwork, resolve
 from tunnelcc.scenario.settings import apply
-from tunnelcc.schema import config_error
 
 
 class Experiment(ExperimentKeys):
@@ -30,6 +29,24 @@ class Experiment(ExperimentKeys):
         >>> experiment.path.rate, experiment.path.rtt
         (20000000.0, 0.04)
     """
+
+    def __init__(self, *values: Any, **data: Any) -> None:
+        written, keys = written_out(data)
+        try:
+            super().__init__(*values, **written)
+        except ConfigError as error:
+            raise as_given(error, keys) from None
+
+    __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]  # as of Model
+
+    @classmethod
+    def parse(cls, data: object) -> Any:
+        """Return the experiment of ``data`` (a table). Raises ConfigError."""
+        written, keys = written_out(data) if isinstance(data, Mapping) else (data, {})
+        try:
+            return super().parse(written)
+        except ConfigError as error:
+            raise as_given(error, keys) from None
 
     def with_(self, settings: Mapping[str, Any]) -> Experiment:
         """Return a copy of this experiment with other values for some keys.
@@ -59,17 +76,3 @@ class Experiment(ExperimentKeys):
         if problems:
             raise ConfigError(*problems)
         return self
-
-    # The last one, so that it has the problems of all others.
-    @model_validator(mode="wrap")
-    @classmethod
-    def _write_out(cls, data: Any, read: ModelWrapValidatorHandler[Experiment]) -> Experiment:
-        if not isinstance(data, dict):
-            return read(data)
-        written, keys = written_out(data)
-        try:
-            return read(written)
-        except ValidationError as error:
-            if not keys:
-                raise
-            raise as_given(config_error(cls, error), keys) from None
