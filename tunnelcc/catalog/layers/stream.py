@@ -64,13 +64,13 @@ def in_streams(layer: type[FramedLayer]) -> type[StreamLayer]:
     bases: Any = (Frames, layer)
     tag: Any = layer.model_fields["layer"].annotation
     title: Any = ClassVar[str]
-    return cast(
-        "type[StreamLayer]",
-        create_model(
-            f"{layer.__name__}Frames",
-            __base__=bases,
-            __doc__=layer.__doc__,
-            layer=(tag, ...),
-            title=(title, tag_of(layer)[1]),
-        ),
+    name = f"{layer.__name__}Frames"
+    made = create_model(
+        name,
+        __base__=bases,
+        __doc__=layer.__doc__,
+        layer=(tag, ...),
+        title=(title, tag_of(layer)[1]),
     )
+    globals()[name] = made  # where a worker, which gets an entry with it, looks for the class
+    return cast("type[StreamLayer]", made)
