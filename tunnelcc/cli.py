@@ -888,10 +888,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     gc.set_threshold(200_000)  # What is imported stays: the collector would look at it in vain.
+    is_silent = _open_closed_streams()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal may have no signs such as × or –
     try:
+        if is_silent:
+            raise TunnelccError("standard output is closed; `>/dev/null` discards it")
         cli.main(args=arguments, prog_name="tunnelcc", standalone_mode=False)
         sys.stdout.flush()
     except TunnelccError as error:
@@ -920,6 +923,22 @@ def main(arguments: Sequence[str] | None = None) -> None:
         click.echo(f"tunnelcc: {error.strerror or error}", err=True)
         _drop_output()
         sys.exit(1)
+
+
+def _open_closed_streams() -> bool:
+    """Give streams that the shell has closed (``>&-``) a place. Return whether there is no output.
+
+    Else the first file that is opened would take the place, and what is printed.
+    """
+    is_silent = sys.stdout is None
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            null = os.open(os.devnull, os.O_RDWR)
+            if null != number:
+                os.dup2(null, number)
+                os.close(null)
+            setattr(sys, name, os.fdopen(number, "r" if number == 0 else "w"))
+    return is_silent
 
 
 def _drop_output() -> None:

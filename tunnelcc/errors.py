@@ -146,4 +146,6 @@ def _show(value: object) -> str:
         text = repr(value)
     except ValueError:  # an integer of more digits than Python writes
         return "(a number that is too long)"
+    except RecursionError:
+        return "(tables that are nested too deeply)"
     return text if len(text) <= 200 else f"{text[:197]}..."

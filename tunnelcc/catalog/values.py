@@ -75,7 +75,8 @@ def parity_counts(text: str) -> list[int]:
     numbers = [(int(pair[1]), int(pair[2])) for pair in pairs if pair]
     sizes = [data for data, _ in numbers]
     if len(numbers) != len(pairs) or sizes[0] == 0:
-        raise UnitError(PARITY.expected)
+        is_none = bool(numbers) and not any(map(sum, numbers))
+        raise UnitError(PARITY.expected, f"{NO_FEC!r} leaves FEC out" * is_none)
     if sizes != sorted(set(sizes)):
         raise UnitError("pairs with rising numbers of data shards, such as 2:4,20:10")
     if any(data + parity > MOST_SHARDS for data, parity in numbers):

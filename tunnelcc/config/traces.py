@@ -83,14 +83,18 @@ class Trace:
         return left if left.given else None
 
     def mean(self, key: str) -> float:
-        """Mean rate (bit/s) or RTT (s) over the period, or over all but the last step."""
+        """Mean rate (bit/s) or RTT (s) over the period, or over all but the last step.
+
+        It is the last value where that mean is 0: the link is cut before it has a rate.
+        """
         steps: Steps = getattr(self, key)
         end = self.period or steps[-1][0]
         if end == 0:
             return float(steps[0][1])
         ends = [time for time, _ in steps[1:]] + [end]
         pairs = zip(steps, ends, strict=True)
-        return float(sum(value * (after - time) for (time, value), after in pairs) / end)
+        total = sum(value * (after - time) for (time, value), after in pairs)
+        return float(total / end or steps[-1][1])
 
 
 def parse_trace(value: Any) -> Trace:

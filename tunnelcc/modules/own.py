@@ -179,6 +179,8 @@ def _plain_attributes(cls: type) -> Iterator[tuple[str, bool | int | float]]:
     for name, value in values.items():
         is_number = isinstance(value, (bool, int, float))
         if is_number and not name.startswith("_") and name not in _SETTINGS:
+            if isinstance(value, int) and not -(2**63) <= value < 2**63:
+                raise ValueError(f"{name} does not fit into 64 bits; a float is a larger number")
             yield name, value
 
 

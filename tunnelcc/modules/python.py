@@ -77,6 +77,8 @@ def explain(error: BaseException, trace: TracebackType | None) -> str:
     else:
         message = error.msg if isinstance(error, SyntaxError) else str(error)
         text = message.partition("\n")[0].strip()
+        if isinstance(error, TypeError) and text.startswith("(): incompatible"):
+            text = "what is set is no number, or too large a one"  # of the compiled module's types
         what = f"raised {type(error).__name__}" + (f": {text}" if text else "")
     if isinstance(error, SyntaxError) and error.filename:
         return f"{what}, at {Path(error.filename).name}:{error.lineno}"

@@ -4,10 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tunnelcc.errors import ConfigError
 from tunnelcc.metrics import entries
 from tunnelcc.plots import scales
 from tunnelcc.plots.layout import finish, panels
@@ -48,7 +50,12 @@ def heat_map(
     facet = facet and selection.key(facet)
     for option, key in (("--x", x), ("--y", y), ("--facet", facet)):
         if key is not None:
-            selection.axis(key, option)
+            try:
+                selection.axis(key, option)
+            except ConfigError as error:
+                (problem,) = error.problems
+                expected = f"{problem.expected} (--value names the metric)"
+                raise ConfigError(replace(problem, expected=expected)) from None
     selection.metric(value, "--value")
     selection.use(None, x, y, facet)
     metric = selection.metric_with_values(value, "--value")

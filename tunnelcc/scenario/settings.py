@@ -10,6 +10,7 @@ from typing import Any
 from tunnelcc.config.keys import ExperimentKeys
 from tunnelcc.errors import MISSING, ConfigError, Problem
 from tunnelcc.schema import keys_of, listed_as
+from tunnelcc.schema.toml import MOST_DEPTH
 
 #: Tables that may be given as their name alone: ``tunnel = "gost-relay-ws"``, ``cc = "bbr"``.
 _SHORT_FORMS = ("tunnel", "under", "cc", "queue")
@@ -26,6 +27,9 @@ def apply(table: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, An
     expected = 'a table of keys and values, such as {"path.rtt": "50ms"}'
     settings = as_table("settings", settings, expected)
     changed = copy.deepcopy(dict(table))
+    for key in settings:
+        if key.count(".") >= MOST_DEPTH:
+            raise ConfigError(Problem(f"{key[:40]}…", MISSING, "a key such as path.rtt"))
     full_keys = {("flows.cc" if key == "cc" else key): value for key, value in settings.items()}
     for key, value in full_keys.items():
         if value == "none" and listed_as(ExperimentKeys, key) in (

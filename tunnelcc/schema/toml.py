@@ -25,6 +25,8 @@ MAX_BYTES = 64 << 20
 
 
 _TOO_LONG = "a number has too many digits"
+#: Tables and lists in each other. No file needs a tenth of it, and what reads them calls itself.
+MOST_DEPTH = 100
 _LONG_NUMBER = re.compile(r"0[xob][0-9a-fA-F_]{3000,}")
 
 
@@ -72,7 +74,10 @@ def parse_value(text: str) -> object:
 
 
 def _loads(text: str) -> dict[str, Any]:
-    """Return the tables of TOML. Raises ValueError; RecursionError if nested too deeply."""
+    """Return the tables of TOML. Raises ValueError; RecursionError if nested too deeply.
+
+    A dotted key nests tables, too.
+    """
     try:
         table = tomllib.loads(text)
     except tomllib.TOMLDecodeError:
@@ -80,9 +85,24 @@ def _loads(text: str) -> dict[str, Any]:
     except ValueError:
         raise ValueError(_TOO_LONG) from None
     # Python reads and writes decimal numbers up to a length, but reads hexadecimal ones of any.
+    if _is_deep(table):
+        raise RecursionError
     if _LONG_NUMBER.search(text) and not _can_be_written(table):
         raise ValueError(_TOO_LONG)
     return table
+
+
+def _is_deep(table: object) -> bool:
+    """Whether more than MOST_DEPTH tables and lists are in each other."""
+    level = [table]
+    for _ in range(MOST_DEPTH):
+        tables = [it for it in level if isinstance(it, dict)]
+        lists = [it for it in level if isinstance(it, list)]
+        level = [value for it in tables for value in it.values()]
+        level += [value for it in lists for value in it]
+        if not level:
+            return False
+    return True
 
 
 def _can_be_written(table: object) -> bool:

@@ -100,18 +100,18 @@ def format_time(seconds: float) -> str:
 
 
 def parse_size(value: object) -> int:
-    """Return bytes of ``value`` (``64KiB``, ``3800MB``, ``1500B`` or a whole number).
+    """Return bytes of ``value`` (``64KiB``, ``2.6MiB``, ``1500B`` or a whole number).
 
-    Raises UnitError.
+    With a prefix, a fraction of a byte is rounded. Raises UnitError.
     """
     if isinstance(value, int) and not isinstance(value, bool):
         return value
     number, unit = _split(value, SIZE_EXPECTED)
     scale = 1 if unit is None else _lookup(unit, _SIZE_UNITS, SIZE_EXPECTED)
     size = number * scale
-    if size != size.to_integral_value():
+    if size != size.to_integral_value() and scale == 1:
         raise UnitError(SIZE_EXPECTED, f"{value!r} is not a whole number of bytes")
-    return int(size)
+    return round(size)
 
 
 def format_size(size: int) -> str:

@@ -613,6 +613,23 @@ def test_output_that_cannot_be_written_is_told():
     assert done.stderr == "tunnelcc: No space left on device\n"
 
 
+@pytest.mark.parametrize("command", ["list", "--help", "run --duration 1s -o result.json"])
+def test_closed_output_is_told_before_anything_runs(command, tmp_path):
+    command = f"{sys.executable} -m tunnelcc {command} >&-"
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 1
+    assert done.stderr == "tunnelcc: standard output is closed; `>/dev/null` discards it\n"
+    assert not list(tmp_path.iterdir())
+
+
+def test_other_streams_may_be_closed(tmp_path):
+    command = f"{sys.executable} -m tunnelcc run --duration 1s -o result.json <&- 2>&-"
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 0
+    assert done.stdout.startswith("1 × cubic")
+    assert json.loads((tmp_path / "result.json").read_text())
+
+
 def test_output_need_not_be_unicode():
     command = [sys.executable, "-m", "tunnelcc", "run", "--duration", "1s"]
     environment = {**os.environ, "PYTHONIOENCODING": "ascii"}

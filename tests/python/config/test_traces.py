@@ -60,6 +60,8 @@ def test_the_mean_rate_stands_for_the_rate_unless_one_is_given(write):
     assert link(file, rtt="100ms")["buffer_bytes"] == 187_500
     assert tc.Path(trace=write("0\n2\n", "mm")).rate == 12e6
     assert tc.Path(trace=write("time_s,rate_kbps\n0,5\n", "one.csv")).rate == 5e3
+    # Cut until it has a rate: that one stands for it.
+    assert tc.Path(trace=write("time_s,rate_Mbps\n0,0\n2,10\n", "cut.csv")).rate == 10e6
 
 
 def test_goodput_follows_the_trace(write):

@@ -101,7 +101,7 @@ def _experiment(cc, **keys):
     [
         ("1 / 0", "on_ack() raised ZeroDivisionError: division by zero, at mine.py:LINE"),
         ("state.cwmd = 3", "on_ack() raised AttributeError"),
-        ("state.cwnd = 'three'; return", "on_ack() raised TypeError"),
+        ("state.cwnd = 'three'; return", "on_ack() raised TypeError: what is set is no number"),
         ("state.cwnd = float('nan'); return", "on_ack() set a congestion window of nan"),
         ("state.cwnd = -3; return", "on_ack() set a congestion window of -3"),
         ("state.cwnd = 1e12; return", "on_ack() set a congestion window of 1e+12"),
@@ -150,6 +150,7 @@ def test_a_class_in_cxx_that_fails_ends_its_run_and_no_more(make, here, expected
         (PYTHON.replace("careful = False", "interval = -1"), "interval is -1"),
         (PYTHON.replace("careful = False", "interval = 1"), r"no on_interval\(\)"),
         (PYTHON + "\n    def __init__(self, x): pass", r"__init__\(\) raised TypeError"),
+        (PYTHON + "\n    most = 10**400", "ValueError: most does not fit into 64 bits"),
     ],
 )  # fmt: skip
 def test_a_file_without_a_class_is_told_so(make, text, expected):

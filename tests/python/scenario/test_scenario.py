@@ -162,3 +162,21 @@ def test_no_tunnel_takes_its_keys_away():
             tc.ConfigError, match=r"tunnel\.mtu = 1400: expected no value, because tunnel none"
         ):
             scenario.build(table, settings)
+
+
+DEEP = ".".join(["a"] * 20_000)
+
+
+@pytest.mark.parametrize(
+    "text", [f"{DEEP} = 1", f"[{DEEP}]", f"[sweep]\n{DEEP} = [1, 2]", f"flows = [{{ {DEEP} = 1 }}]"]
+)
+def test_keys_of_many_parts_are_told_as_such(text, tmp_path):
+    file = tmp_path / "deep.toml"
+    file.write_text(text)
+    with pytest.raises(tc.ConfigError, match=r"expected valid TOML .nested too deeply"):
+        scenario.read_scenario(file)
+
+
+def test_a_setting_of_many_parts_is_told_in_one_line():
+    with pytest.raises(tc.ConfigError, match=r"a\.a\.a.*…: expected a key such as path\.rtt"):
+        scenario.build({}, {DEEP: 1})

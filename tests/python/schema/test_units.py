@@ -106,6 +106,13 @@ def test_nonsense_is_refused(parse, value):
 
 
 @pytest.mark.parametrize(
+    ("text", "size"), [("2.6MiB", 2726298), ("0.3KiB", 307), ("1.0005kB", 1000), ("1.5kB", 1500)]
+)
+def test_a_size_with_a_prefix_is_rounded_to_bytes(text, size):
+    assert units.parse_size(text) == size
+
+
+@pytest.mark.parametrize(
     ("parse", "value", "hint"),
     [
         (units.parse_rate, "100ms", "unknown unit 'ms'"),
