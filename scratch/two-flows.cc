@@ -88,7 +88,8 @@ class Dumbbell
   public:
     explicit Dumbbell(const Options& options)
         : m_rtt(options.rtt.GetNanoSeconds()),
-          m_forward(Bottleneck(options), PathStreams::Forward(options.seed))
+          m_forward(Ns3Simulator::Loop(), Bottleneck(options), PathStreams::Forward(options.seed)),
+          m_reverse(Ns3Simulator::Loop())
     {
     }
 
@@ -135,10 +136,12 @@ class Flow
 {
   public:
     Flow(const std::string& congestion, int64_t congestionSeed, Dumbbell& network)
-        : m_client(m_tcp,
+        : m_client(Ns3Simulator::Loop(),
+                   m_tcp,
                    network.ToServer(),
                    MakeCongestionControl(congestion, {}, congestionSeed)),
-          m_server(m_tcp,
+          m_server(Ns3Simulator::Loop(),
+                   m_tcp,
                    network.ToClient(),
                    MakeCongestionControl(congestion, {}, congestionSeed + 1)),
           m_sender(m_client, m_transfer, true, m_thread, 0),
@@ -198,7 +201,7 @@ class Flow
     const FlowSpec m_transfer{Transfer()}; //!< of both applications
     TcpEndpoint m_client;
     TcpEndpoint m_server;
-    Cores m_cores{1, 0};
+    Cores m_cores{Ns3Simulator::Loop(), 1, 0};
     Cpu m_cpu{m_cores, 1};
     CpuThread m_thread{m_cpu}; //!< of both applications, which cost nothing here
     BulkSender m_sender;

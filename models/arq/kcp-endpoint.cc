@@ -17,7 +17,8 @@ constexpr uint32_t MOST_PROBE_WAIT = 120'000; // ms
 
 } // namespace
 
-KcpEndpoint::KcpEndpoint(const KcpSpec& spec,
+KcpEndpoint::KcpEndpoint(EventLoop& loop,
+                         const KcpSpec& spec,
                          End end,
                          const Channel& channel,
                          const KcpPhase& phase)
@@ -27,11 +28,11 @@ KcpEndpoint::KcpEndpoint(const KcpSpec& spec,
       m_channel(channel),
       m_sender(spec, spec.sendWindow[end], spec.room - KcpSegment::HEADER_BYTES),
       m_receiver(spec.receiveWindow[end]),
-      m_tick(this)
+      m_tick(loop, this)
 {
     if (m_spec.fec)
     {
-        m_encoder.emplace(*m_spec.fec, m_fecLog, static_cast<ShardSender&>(*this));
+        m_encoder.emplace(loop, *m_spec.fec, m_fecLog, static_cast<ShardSender&>(*this));
     }
 }
 

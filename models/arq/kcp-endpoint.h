@@ -52,7 +52,11 @@ class KcpEndpoint final : public ByteStream, public PacketSink, private ShardSen
      * \param channel carries the datagrams
      * \param phase phases of the end's clocks
      */
-    KcpEndpoint(const KcpSpec& spec, End end, const Channel& channel, const KcpPhase& phase);
+    KcpEndpoint(EventLoop& loop,
+                const KcpSpec& spec,
+                End end,
+                const Channel& channel,
+                const KcpPhase& phase);
 
     /// Make two endpoints the two ends of a session. Call before Connect().
     static void Join(KcpEndpoint& a, KcpEndpoint& b);

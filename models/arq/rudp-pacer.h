@@ -35,10 +35,10 @@ class RudpPacer
 {
   public:
     /// \param burst payload after which to sleep, bytes  \param rate payload bytes/s
-    RudpPacer(uint32_t burst, double rate)
+    RudpPacer(EventLoop& loop, uint32_t burst, double rate)
         : m_burst(burst),
           m_rate(rate),
-          m_wake(this)
+          m_wake(loop, this)
     {
     }
 

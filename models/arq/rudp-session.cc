@@ -24,7 +24,8 @@ NextOf(int64_t now, int64_t first, int64_t period)
 
 } // namespace
 
-RudpSession::RudpSession(const RudpSpec& spec,
+RudpSession::RudpSession(EventLoop& loop,
+                         const RudpSpec& spec,
                          End end,
                          const Channel& channel,
                          const RudpPhase& phase,
@@ -34,10 +35,10 @@ RudpSession::RudpSession(const RudpSpec& spec,
       m_phase(phase),
       m_channel(channel),
       m_draws(draws),
-      m_pacer(spec.burst, spec.rate[end]),
-      m_pingTimer(this),
-      m_ackTimer(this),
-      m_resendTimer(this)
+      m_pacer(loop, spec.burst, spec.rate[end]),
+      m_pingTimer(loop, this),
+      m_ackTimer(loop, this),
+      m_resendTimer(loop, this)
 {
 }
 

@@ -42,7 +42,8 @@ class RudpSession final : public PacketSink, private RudpThread
      * \param phase phases of the end's clocks
      * \param draws random stream for how late it looks whether to ping
      */
-    RudpSession(const RudpSpec& spec,
+    RudpSession(EventLoop& loop,
+                const RudpSpec& spec,
                 End end,
                 const Channel& channel,
                 const RudpPhase& phase,

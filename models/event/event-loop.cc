@@ -6,17 +6,10 @@
 namespace tunnelcc
 {
 
-EventSource::EventSource()
-    : m_loop(EventLoop::Get()),
+EventSource::EventSource(EventLoop& loop)
+    : m_loop(loop),
       m_rank(m_loop.NewRank())
 {
-}
-
-EventLoop&
-EventLoop::Get()
-{
-    static EventLoop loop;
-    return loop;
 }
 
 void

@@ -22,13 +22,19 @@ class EventLoop;
 class EventSource
 {
   public:
-    EventSource();
+    explicit EventSource(EventLoop& loop);
     virtual ~EventSource() = default;
     EventSource(const EventSource&) = delete;
     EventSource& operator=(const EventSource&) = delete;
 
     /// Called by the event loop at the time that was asked for. \param now simulated time, ns
     virtual void Fire(int64_t now) = 0;
+
+    /// The simulation's event loop.
+    EventLoop& Loop() const
+    {
+        return m_loop;
+    }
 
     /// Take all its events out of the loop, so that it may be destroyed while the simulation goes
     /// on. The cost grows with the number of pending events.
@@ -40,7 +46,7 @@ class EventSource
 };
 
 /**
- * The clock and the pending events of a simulation: one in a process.
+ * The clock and the pending events of a simulation. A process may have several.
  *
  * An event costs one virtual call. Event numbers have 64 bits, because those of
  * ns3::DefaultSimulatorImpl, with 32 bits, wrap within an hour of a fast link. Events of the same
@@ -52,9 +58,7 @@ class EventSource
 class EventLoop final
 {
   public:
-    /// The loop of this process.
-    static EventLoop& Get();
-
+    EventLoop() = default;
     EventLoop(const EventLoop&) = delete;
     EventLoop& operator=(const EventLoop&) = delete;
 
@@ -160,8 +164,6 @@ class EventLoop final
     }
 
   private:
-    EventLoop() = default;
-
     EventQueue m_queue;
     int64_t m_now{0};
     uint64_t m_ranks{0};

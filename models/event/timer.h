@@ -23,8 +23,9 @@ template <class Owner, void (Owner::*OnExpire)(int64_t)>
 class Timer final : public EventSource
 {
   public:
-    explicit Timer(Owner* owner)
-        : m_owner(owner)
+    Timer(EventLoop& loop, Owner* owner)
+        : EventSource(loop),
+          m_owner(owner)
     {
     }
 

@@ -257,7 +257,7 @@ DatagramTunnelBuilder::UplinkChannels()
                                               2 * m_number + (end == End::SERVER));
         const auto phase =
             static_cast<int64_t>(draws.RandU01() * static_cast<double>(spec.interval));
-        made[end] = &m_uplinks.emplace_back(spec, ways[end], phase);
+        made[end] = &m_uplinks.emplace_back(m_site.loop, spec, ways[end], phase);
     }
     Uplinks::Join(*made.client, *made.server);
     return {Channel(*made.client), Channel(*made.server)};

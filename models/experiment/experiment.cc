@@ -4,11 +4,35 @@
 #include "experiment.h"
 
 #include "event/event-loop.h"
-#include "recorder.h"
-#include "world.h"
 
 namespace tunnelcc
 {
+
+Experiment::Experiment(EventLoop& loop,
+                       const ExperimentSpec& spec,
+                       const ProgressCallback& progress,
+                       Capture* capture,
+                       const AlgorithmWrapper& wrap)
+    : m_capture(capture),
+      m_world(loop, spec, capture, wrap)
+{
+    m_world.Start();
+    m_recorder.emplace(loop, spec, m_world, progress);
+    if (capture)
+    {
+        capture->SetClock(loop);
+    }
+}
+
+ExperimentResult
+Experiment::Finish()
+{
+    if (m_capture)
+    {
+        m_capture->Finish();
+    }
+    return m_recorder->TakeResult();
+}
 
 ExperimentResult
 RunExperiment(const ExperimentSpec& spec,
@@ -16,17 +40,10 @@ RunExperiment(const ExperimentSpec& spec,
               Capture* capture,
               const AlgorithmWrapper& wrap)
 {
-    EventLoop& loop = EventLoop::Get();
-    loop.Reset();
-    World world(spec, capture, wrap);
-    world.Start();
-    Recorder recorder(spec, world, progress);
+    EventLoop loop;
+    Experiment experiment(loop, spec, progress, capture, wrap);
     loop.Run();
-    if (capture)
-    {
-        capture->Finish();
-    }
-    return recorder.TakeResult();
+    return experiment.Finish();
 }
 
 } // namespace tunnelcc

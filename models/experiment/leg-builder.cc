@@ -69,11 +69,13 @@ IsInside(const FlowSpec& flow)
     return flow.tunnel && flow.access.IsNone();
 }
 
-LegBuilder::LegBuilder(const ExperimentSpec& spec,
+LegBuilder::LegBuilder(EventLoop& loop,
+                       const ExperimentSpec& spec,
                        Network& network,
                        Capture* capture,
                        AlgorithmWrapper wrap)
-    : m_spec(spec),
+    : m_loop(loop),
+      m_spec(spec),
       m_network(network),
       m_capture(capture),
       m_wrap(std::move(wrap))
@@ -145,7 +147,8 @@ LegBuilder::AddTcp(const LegParts& given)
         parts.channels = captured->channels;
     }
     LegEnds<TcpEndpoint> ends = MakePerEnd(End::CLIENT, [&](End end) {
-        return std::make_unique<TcpEndpoint>(parts.tcp,
+        return std::make_unique<TcpEndpoint>(m_loop,
+                                             parts.tcp,
                                              parts.channels[end],
                                              MakeAlgorithm(parts, end));
     });
@@ -183,6 +186,7 @@ LegBuilder::AddQuic(const LegParts& given, const QuicSpec& quic)
                                         ? RandomComponent::CARRIER_THREADS
                                         : RandomComponent::APP_THREADS;
     LegEnds<QuicConnection> ends = MakeQuicEnds(
+        m_loop,
         quic,
         parts.channels,
         [&](End end) { return MakeAlgorithm(parts, end, quic); },
@@ -203,7 +207,7 @@ LegBuilder::AddKcp(const LegParts& given, const KcpSpec& kcp)
     const LegParts parts = WithUdpTaps(given, kcp.header);
     const auto clocks = DrawsOf(RandomComponent::ARQ_CLOCK, parts.number);
     return m_legs.emplace_back(
-        Leg{parts.role, parts.hop, "kcp", MakeKcpEnds(kcp, parts.channels, clocks)});
+        Leg{parts.role, parts.hop, "kcp", MakeKcpEnds(m_loop, kcp, parts.channels, clocks)});
 }
 
 Leg&
@@ -211,8 +215,10 @@ LegBuilder::AddRudp(const LegParts& given, const RudpSpec& rudp, LegEnds<RudpSes
 {
     const LegParts parts = WithUdpTaps(given);
     const auto clocks = DrawsOf(RandomComponent::ARQ_CLOCK, parts.number);
-    return m_legs.emplace_back(
-        Leg{parts.role, parts.hop, "rudp", MakeRudpEnds(rudp, sessions, parts.channels, clocks)});
+    return m_legs.emplace_back(Leg{parts.role,
+                                   parts.hop,
+                                   "rudp",
+                                   MakeRudpEnds(m_loop, rudp, sessions, parts.channels, clocks)});
 }
 
 Leg&

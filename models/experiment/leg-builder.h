@@ -64,7 +64,8 @@ class LegBuilder
 {
   public:
     /// All but `wrap` outlive it. \param wrap as of World
-    LegBuilder(const ExperimentSpec& spec,
+    LegBuilder(EventLoop& loop,
+               const ExperimentSpec& spec,
                Network& network,
                Capture* capture,
                AlgorithmWrapper wrap);
@@ -107,6 +108,7 @@ class LegBuilder
                                                      const QuicSpec& quic);
     MakerForEnd<RandomStream> DrawsOf(RandomComponent component, uint32_t number) const;
 
+    EventLoop& m_loop;
     const ExperimentSpec& m_spec;
     Network& m_network;
     Capture* const m_capture;

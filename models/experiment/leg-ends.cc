@@ -16,7 +16,8 @@ DrawTime(RandomStream& draws, int64_t limit)
 }
 
 LegEnds<KcpEndpoint>
-MakeKcpEnds(const KcpSpec& spec,
+MakeKcpEnds(EventLoop& loop,
+            const KcpSpec& spec,
             const PerEnd<Channel>& channels,
             const MakerForEnd<RandomStream>& clocks)
 {
@@ -25,7 +26,7 @@ MakeKcpEnds(const KcpSpec& spec,
         KcpPhase phase;
         phase.clock = DrawTime(draws, MS);
         phase.flush = DrawTime(draws, spec.interval);
-        return std::make_unique<KcpEndpoint>(spec, end, channels[end], phase);
+        return std::make_unique<KcpEndpoint>(loop, spec, end, channels[end], phase);
     };
     LegEnds<KcpEndpoint> ends = MakePerEnd(End::CLIENT, make);
     KcpEndpoint::Join(*ends.client, *ends.server);
@@ -33,7 +34,8 @@ MakeKcpEnds(const KcpSpec& spec,
 }
 
 LegEnds<RudpEndpoint>
-MakeRudpEnds(const RudpSpec& spec,
+MakeRudpEnds(EventLoop& loop,
+             const RudpSpec& spec,
              LegEnds<RudpSession>& sessions,
              const PerEnd<Channel>& channels,
              const MakerForEnd<RandomStream>& clocks)
@@ -44,7 +46,7 @@ MakeRudpEnds(const RudpSpec& spec,
         phase.clock = DrawTime(draws, MS);
         phase.pings = DrawTime(draws, spec.pings.interval);
         phase.acks = DrawTime(draws, spec.acks.interval);
-        return std::make_unique<RudpSession>(spec, end, channels[end], phase, draws);
+        return std::make_unique<RudpSession>(loop, spec, end, channels[end], phase, draws);
     };
     if (!sessions.client)
     {
@@ -60,7 +62,8 @@ MakeRudpEnds(const RudpSpec& spec,
 }
 
 LegEnds<QuicConnection>
-MakeQuicEnds(const QuicSpec& spec,
+MakeQuicEnds(EventLoop& loop,
+             const QuicSpec& spec,
              const PerEnd<Channel>& channels,
              const MakerForEnd<std::unique_ptr<CongestionControl>>& makeAlgorithm,
              const MakerForEnd<RandomStream>& threads)
@@ -71,7 +74,8 @@ MakeQuicEnds(const QuicSpec& spec,
         {
             source->SetDontFragment(DontFragment::SET); // RFC 9000, section 14
         }
-        return std::make_unique<QuicConnection>(spec,
+        return std::make_unique<QuicConnection>(loop,
+                                                spec,
                                                 end,
                                                 channel,
                                                 makeAlgorithm(end),

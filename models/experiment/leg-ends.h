@@ -30,18 +30,21 @@ int64_t DrawTime(RandomStream& draws, int64_t limit);
 /// The ends of a connection of KCP. \param channels that they send into
 /// \param clocks draws of where an end's clocks are: two ends in step would see less delay than
 /// real ones do
-LegEnds<KcpEndpoint> MakeKcpEnds(const KcpSpec& spec,
+LegEnds<KcpEndpoint> MakeKcpEnds(EventLoop& loop,
+                                 const KcpSpec& spec,
                                  const PerEnd<Channel>& channels,
                                  const MakerForEnd<RandomStream>& clocks);
 
 /// The ends of a connection of RUDP. \param sessions that connections share; the first makes them
-LegEnds<RudpEndpoint> MakeRudpEnds(const RudpSpec& spec,
+LegEnds<RudpEndpoint> MakeRudpEnds(EventLoop& loop,
+                                   const RudpSpec& spec,
                                    LegEnds<RudpSession>& sessions,
                                    const PerEnd<Channel>& channels,
                                    const MakerForEnd<RandomStream>& clocks);
 
 /// The ends of a connection of QUIC. \param threads draws of when an end's threads run
 LegEnds<QuicConnection> MakeQuicEnds(
+    EventLoop& loop,
     const QuicSpec& spec,
     const PerEnd<Channel>& channels,
     const MakerForEnd<std::unique_ptr<CongestionControl>>& makeAlgorithm,

@@ -8,17 +8,18 @@
 namespace tunnelcc
 {
 
-Network::Network(const ExperimentSpec& spec, Capture* capture)
+Network::Network(EventLoop& loop, const ExperimentSpec& spec, Capture* capture)
     : m_spec(spec),
-      m_capture(capture)
+      m_capture(capture),
+      m_hostItself(loop)
 {
     for (uint32_t number = 0; number < spec.links.size(); ++number)
     {
-        m_links.emplace_back(spec.links[number], spec.seed, number);
+        m_links.emplace_back(loop, spec.links[number], spec.seed, number);
     }
     for (const HostSpec& host : spec.hosts)
     {
-        m_machines.emplace_back(spec.hosts.at(host.machine)); // idle if it is another host's
+        m_machines.emplace_back(loop, spec.hosts.at(host.machine)); // idle if it is another host's
     }
     for (const HostSpec& host : spec.hosts)
     {
@@ -40,7 +41,7 @@ Network::ChannelFrom(uint32_t route, End sender, int64_t extraDelay, const Chann
     MtuSource* source = nullptr;
     if (const LinkMtuSpec* mtu = MtuOn(route, sender))
     {
-        source = &m_mtuSources.emplace_back(mtu->ipHeader);
+        source = &m_mtuSources.emplace_back(m_hostItself.Loop(), mtu->ipHeader);
         source->Share(m_routeMtus[{route, sender}]);
     }
     const PerEnd<uint32_t>& ends = m_spec.routes.at(route).hosts;
@@ -147,7 +148,7 @@ Network::InsideOf(const Channel& inside, Channel outer, const DatagramTunnelSpec
     {
         return inside;
     }
-    MtuSource& source = m_mtuSources.emplace_back(outside->IpHeader());
+    MtuSource& source = m_mtuSources.emplace_back(outside->Loop(), outside->IpHeader());
     source.SetOnward(inside);
     source.SetDontFragment(DontFragment::SET); // a tunnel does not tell datagrams
     outside->SetDontFragment(spec.dontFragment);

@@ -23,9 +23,9 @@ namespace tunnelcc
 /// A link between two hosts, both directions.
 struct DuplexLink
 {
-    DuplexLink(const DuplexLinkSpec& spec, uint64_t seed, uint32_t number)
-        : forward(spec.forward, PathStreams::Forward(seed, number)),
-          reverse(spec.reverse, PathStreams::Reverse(seed, number))
+    DuplexLink(EventLoop& loop, const DuplexLinkSpec& spec, uint64_t seed, uint32_t number)
+        : forward(loop, spec.forward, PathStreams::Forward(seed, number)),
+          reverse(loop, spec.reverse, PathStreams::Reverse(seed, number))
     {
     }
 
@@ -36,9 +36,9 @@ struct DuplexLink
 /// Cores, and a kernel with memory for TCP.
 struct Machine
 {
-    explicit Machine(const HostSpec& spec)
+    Machine(EventLoop& loop, const HostSpec& spec)
         : memory(spec.tcpMemory, spec.tcpReserve),
-          cores(spec.cores, spec.switchCost)
+          cores(loop, spec.cores, spec.switchCost)
     {
     }
 
@@ -52,7 +52,8 @@ struct Host
     Host(Machine& machine, const HostSpec& spec)
         : memory(machine.memory),
           cpu(machine.cores, spec.speed),
-          application(cpu)
+          application(cpu),
+          loopback{PathDirection(cpu.Loop()), PathDirection(cpu.Loop())}
     {
     }
 
@@ -67,7 +68,7 @@ class Network
 {
   public:
     /// \param capture of packets; null: there is none
-    explicit Network(const ExperimentSpec& spec, Capture* capture = nullptr);
+    Network(EventLoop& loop, const ExperimentSpec& spec, Capture* capture = nullptr);
 
     std::deque<Host>& Hosts()
     {

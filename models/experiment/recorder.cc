@@ -97,14 +97,18 @@ FinishDatagrams(const Datagrams& datagrams, Result& result)
 
 } // namespace
 
-Recorder::Recorder(const ExperimentSpec& spec, World& world, const ProgressCallback& progress)
-    : m_spec(spec),
+Recorder::Recorder(EventLoop& loop,
+                   const ExperimentSpec& spec,
+                   World& world,
+                   const ProgressCallback& progress)
+    : m_loop(loop),
+      m_spec(spec),
       m_world(world),
       m_progress(progress),
-      m_warmupTimer(this),
-      m_sampleTimer(this),
-      m_progressTimer(this),
-      m_endTimer(this)
+      m_warmupTimer(loop, this),
+      m_sampleTimer(loop, this),
+      m_progressTimer(loop, this),
+      m_endTimer(loop, this)
 {
     AddLegs();
     AddTunnels();
@@ -354,7 +358,7 @@ Recorder::OnProgress(int64_t now)
     m_lastProgress = wall;
     if (m_progress && !m_progress(Seconds(now)))
     {
-        EventLoop::Get().Stop();
+        m_loop.Stop();
     }
 }
 
@@ -397,8 +401,8 @@ Recorder::OnEnd(int64_t now)
     {
         FinishDatagrams(datagramsOf(m_firstPing + i), m_result.pings[i]);
     }
-    m_result.events = EventLoop::Get().GetEventCount();
-    EventLoop::Get().Stop();
+    m_result.events = m_loop.GetEventCount();
+    m_loop.Stop();
 }
 
 void

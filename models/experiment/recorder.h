@@ -29,11 +29,15 @@ class Recorder
 {
   public:
     /**
+     * \param loop that the world runs on
      * \param spec the experiment
      * \param world what to watch
      * \param progress called a few times a second of wall time; may be empty
      */
-    Recorder(const ExperimentSpec& spec, World& world, const ProgressCallback& progress);
+    Recorder(EventLoop& loop,
+             const ExperimentSpec& spec,
+             World& world,
+             const ProgressCallback& progress);
 
     /// The result; complete once the experiment's duration is over.
     ExperimentResult TakeResult()
@@ -59,6 +63,7 @@ class Recorder
     /// Times until `now` of each stream of a flow on a shared carrier, from the client on.
     std::vector<SendLimits::Times> ChannelTimes(int64_t now, size_t index) const;
 
+    EventLoop& m_loop;
     const ExperimentSpec& m_spec;
     World& m_world;
     const ProgressCallback& m_progress;

@@ -17,8 +17,9 @@ namespace
 class EarlyDial final : public EventSource
 {
   public:
-    EarlyDial(RelayCarrier& carrier, int64_t start)
-        : m_carrier(carrier)
+    EarlyDial(EventLoop& loop, RelayCarrier& carrier, int64_t start)
+        : EventSource(loop),
+          m_carrier(carrier)
     {
         m_loop.Insert(start, m_rank, this);
     }
@@ -224,7 +225,7 @@ RelayBuilder::Dial()
         {
             for (Carrier& carrier : hop.carriers)
             {
-                dials.push_back(std::make_unique<EarlyDial>(carrier, m_spec.start));
+                dials.push_back(std::make_unique<EarlyDial>(m_site.loop, carrier, m_spec.start));
             }
         }
     }

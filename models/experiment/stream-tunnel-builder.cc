@@ -115,7 +115,8 @@ EventSources
 StreamTunnelBuilder::Dial()
 {
     EventSources dials;
-    dials.push_back(std::make_unique<DialStart>(*m_carrier->Tcp().client, m_spec.start));
+    dials.push_back(
+        std::make_unique<DialStart>(m_site.loop, *m_carrier->Tcp().client, m_spec.start));
     return dials;
 }
 

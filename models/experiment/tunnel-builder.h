@@ -23,6 +23,7 @@ class TunnelBuilder;
 /// What builders of tunnels build on.
 struct Site
 {
+    EventLoop& loop;
     const ExperimentSpec& spec;
     Network& network;
     Capture* capture; //!< null: there is none
@@ -41,8 +42,9 @@ struct Site
 class DialStart final : public EventSource
 {
   public:
-    DialStart(ByteStream& socket, int64_t start)
-        : m_socket(socket)
+    DialStart(EventLoop& loop, ByteStream& socket, int64_t start)
+        : EventSource(loop),
+          m_socket(socket)
     {
         m_loop.Insert(start, m_rank, this);
     }

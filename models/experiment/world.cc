@@ -30,8 +30,9 @@ constexpr uint32_t UDP_HELLO = 4;
 class DatagramHello final : public EventSource
 {
   public:
-    DatagramHello(DatagramSocket& socket, uint32_t ipBytes, int64_t start)
-        : m_socket(socket),
+    DatagramHello(EventLoop& loop, DatagramSocket& socket, uint32_t ipBytes, int64_t start)
+        : EventSource(loop),
+          m_socket(socket),
           m_ipBytes(ipBytes)
     {
         m_loop.Insert(start, m_rank, this);
@@ -76,11 +77,11 @@ FirstCarriers(const ExperimentSpec& spec)
 
 } // namespace
 
-World::World(const ExperimentSpec& spec, Capture* capture, AlgorithmWrapper wrap)
+World::World(EventLoop& loop, const ExperimentSpec& spec, Capture* capture, AlgorithmWrapper wrap)
     : m_spec(spec),
-      m_network(m_spec, capture),
-      m_legs(m_spec, m_network, capture, std::move(wrap)),
-      m_site{m_spec, m_network, capture, m_legs, m_tunnels}
+      m_network(loop, m_spec, capture),
+      m_legs(loop, m_spec, m_network, capture, std::move(wrap)),
+      m_site{loop, m_spec, m_network, capture, m_legs, m_tunnels}
 {
     AddTunnels();
     for (uint32_t index = 0; index < m_spec.flows.size(); ++index)
@@ -128,7 +129,8 @@ World::Start()
     {
         if (ByteStream* first = m_flows[index].first)
         {
-            m_starts.push_back(std::make_unique<DialStart>(*first, m_spec.flows[index].start));
+            m_starts.push_back(
+                std::make_unique<DialStart>(m_site.loop, *first, m_spec.flows[index].start));
         }
     }
     for (const auto& tunnel : m_tunnels)
@@ -219,13 +221,15 @@ World::StartDatagrams(uint32_t index)
     Flow& flow = m_flows[index];
     const auto& sockets = flow.legs.front()->Udp();
     flow.datagrams->sender = std::make_unique<DatagramSender>(
+        m_site.loop,
         spec,
         *sockets[spec.sender],
         MakeRandomStream(m_spec.seed, RandomComponent::DATAGRAM_TIMES, index),
         flow.datagrams->meter);
     if (!flow.relays.empty() && spec.sender == End::SERVER)
     {
-        m_starts.push_back(std::make_unique<DatagramHello>(*sockets.client,
+        m_starts.push_back(std::make_unique<DatagramHello>(m_site.loop,
+                                                           *sockets.client,
                                                            spec.datagrams->header + UDP_HELLO,
                                                            spec.start));
     }

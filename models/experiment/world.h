@@ -21,12 +21,13 @@ namespace tunnelcc
 class World
 {
   public:
-    /// \param spec the experiment
+    /// \param loop that it runs on  \param spec the experiment
     /// \param capture of packets, which outlives the world; null: there is none
     /// \param wrap may put something in place of each congestion control; may be empty
-    explicit World(const ExperimentSpec& spec,
-                   Capture* capture = nullptr,
-                   AlgorithmWrapper wrap = {});
+    World(EventLoop& loop,
+          const ExperimentSpec& spec,
+          Capture* capture = nullptr,
+          AlgorithmWrapper wrap = {});
     World(const World&) = delete;
     World& operator=(const World&) = delete;
 

@@ -37,11 +37,11 @@ class FecEncoder
      * \param log keeps the packets
      * \param sender takes the shards
      */
-    FecEncoder(const FecSpec& spec, FecLog& log, ShardSender& sender)
+    FecEncoder(EventLoop& loop, const FecSpec& spec, FecLog& log, ShardSender& sender)
         : m_spec(spec),
           m_log(log),
           m_sender(sender),
-          m_timeout(this)
+          m_timeout(loop, this)
     {
     }
 

@@ -32,11 +32,18 @@ namespace tunnelcc
 class Cores
 {
   public:
-    /// \param count number of cores  \param switchCost CPU time of a switch of threads, ns
-    Cores(uint32_t count, int64_t switchCost)
-        : m_cores(count),
+    /// \param loop of the simulation  \param count number of cores
+    /// \param switchCost CPU time of a switch of threads, ns
+    Cores(EventLoop& loop, uint32_t count, int64_t switchCost)
+        : m_loop(loop),
+          m_cores(count),
           m_switchCost(switchCost)
     {
+    }
+
+    EventLoop& Loop() const
+    {
+        return m_loop;
     }
 
     /// One more host uses the cores. Call it before Run().
@@ -166,6 +173,7 @@ class Cores
         });
     }
 
+    EventLoop& m_loop;
     std::vector<Core> m_cores;
     const int64_t m_switchCost;
     bool m_hasHost{false};
@@ -232,6 +240,11 @@ class Cpu
         return busy;
     }
 
+    EventLoop& Loop() const
+    {
+        return m_cores.Loop();
+    }
+
     uint32_t CoreCount() const
     {
         return m_cores.Count();
@@ -262,7 +275,8 @@ class CpuThread final : public EventSource
 {
   public:
     explicit CpuThread(Cpu& cpu)
-        : m_cpu(cpu)
+        : EventSource(cpu.Loop()),
+          m_cpu(cpu)
     {
     }
 

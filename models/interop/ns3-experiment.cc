@@ -40,7 +40,9 @@ ExperimentResult
 RunNs3Experiment(const ExperimentSpec& spec, const ProgressCallback& progress, Capture* capture)
 {
     SimulatorScope scope(spec.seed);
-    return RunExperiment(spec, progress, capture);
+    Experiment experiment(Ns3Simulator::Loop(), spec, progress, capture, {});
+    Ns3Simulator::Loop().Run();
+    return experiment.Finish();
 }
 
 } // namespace tunnelcc

@@ -35,7 +35,8 @@ class Ns3Simulator::Event final : public EventSource
 {
   public:
     Event(Ns3Simulator& simulator, ns3::EventImpl* event, uint32_t context, uint32_t uid)
-        : m_simulator(simulator),
+        : EventSource(simulator.m_loop),
+          m_simulator(simulator),
           m_event(event, false),
           m_context(context),
           m_uid(uid)
@@ -68,7 +69,7 @@ Ns3Simulator::GetTypeId()
 }
 
 Ns3Simulator::Ns3Simulator()
-    : m_loop(EventLoop::Get()),
+    : m_loop(Loop()),
       m_context(ns3::Simulator::NO_CONTEXT)
 {
 }
@@ -79,11 +80,18 @@ Ns3Simulator::~Ns3Simulator()
     m_loop.Reset();
 }
 
+EventLoop&
+Ns3Simulator::Loop()
+{
+    static EventLoop loop;
+    return loop;
+}
+
 void
 Ns3Simulator::Install()
 {
     ns3::Simulator::Destroy();
-    EventLoop::Get().Reset();
+    Loop().Reset();
     GetTypeId();
     ns3::GlobalValue::Bind("SimulatorImplementationType",
                            ns3::StringValue("tunnelcc::Ns3Simulator"));

@@ -29,6 +29,9 @@ class Ns3Simulator final : public ns3::SimulatorImpl
     Ns3Simulator();
     ~Ns3Simulator() override;
 
+    /// The loop behind ns3::Simulator, of which a process has one.
+    static EventLoop& Loop();
+
     /// Begin a simulation at time 0 with this class behind ns3::Simulator. What was scheduled
     /// before is forgotten.
     static void Install();

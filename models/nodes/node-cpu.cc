@@ -3,6 +3,8 @@
  */
 #include "node-cpu.h"
 
+#include "interop/ns3-simulator.h"
+
 #include "ns3/double.h"
 #include "ns3/uinteger.h"
 
@@ -43,7 +45,7 @@ NodeCpu::Of(const ns3::Ptr<ns3::Node>& node)
     }
     if (!self->m_cpu)
     {
-        self->m_cores.emplace(self->m_count, 0);
+        self->m_cores.emplace(Ns3Simulator::Loop(), self->m_count, 0);
         self->m_cpu.emplace(*self->m_cores, self->m_speed);
     }
     return *self->m_cpu;

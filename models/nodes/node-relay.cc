@@ -3,6 +3,7 @@
  */
 #include "node-relay.h"
 
+#include "interop/ns3-simulator.h"
 #include "node-cpu.h"
 #include "quic/chromium-bbr.h"
 #include "socket/linux-tcp-socket-factory.h"
@@ -177,8 +178,10 @@ void
 NodeRelay::AddKcp(Carrier& carrier)
 {
     carrier.ways = MakeWays();
-    carrier.ends =
-        MakeKcpEnds(*m_spec.kcp, carrier.ways.Channels(), DrawsOf(RandomComponent::ARQ_CLOCK));
+    carrier.ends = MakeKcpEnds(Ns3Simulator::Loop(),
+                               *m_spec.kcp,
+                               carrier.ways.Channels(),
+                               DrawsOf(RandomComponent::ARQ_CLOCK));
 }
 
 void
@@ -188,7 +191,8 @@ NodeRelay::AddRudp(Carrier& carrier)
     {
         m_rudpWays = MakeWays();
     }
-    carrier.ends = MakeRudpEnds(*m_spec.rudp,
+    carrier.ends = MakeRudpEnds(Ns3Simulator::Loop(),
+                                *m_spec.rudp,
                                 m_rudpSessions,
                                 m_rudpWays.Channels(),
                                 DrawsOf(RandomComponent::ARQ_CLOCK));
@@ -207,7 +211,8 @@ NodeRelay::AddQuic(Carrier& carrier)
         auto own = MakeChromiumBbr(quic, end, cc, stream);
         return own ? std::move(own) : MakeCongestionControl(cc.name, cc.parameters, stream);
     };
-    auto ends = MakeQuicEnds(quic,
+    auto ends = MakeQuicEnds(Ns3Simulator::Loop(),
+                             quic,
                              carrier.ways.Channels(),
                              makeAlgorithm,
                              DrawsOf(RandomComponent::CARRIER_THREADS));

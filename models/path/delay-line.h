@@ -19,8 +19,9 @@ class DelayLine final : public EventSource
 {
   public:
     /// \param delay one-way delay, ns
-    explicit DelayLine(int64_t delay)
-        : m_delay(delay)
+    DelayLine(EventLoop& loop, int64_t delay)
+        : EventSource(loop),
+          m_delay(delay)
     {
     }
 

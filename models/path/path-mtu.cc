@@ -233,7 +233,7 @@ MtuGate::MtuGate(const LinkMtuSpec& spec,
       m_counts(link.KeepMtu()),
       m_source(source),
       m_messages(messages),
-      m_pieces(spec.reassemblyDelay)
+      m_pieces(source.Loop(), spec.reassemblyDelay)
 {
 }
 

@@ -71,8 +71,8 @@ class Pieces final : public PieceSink
 {
   public:
     /// \param delay that a packet waits once it is whole, ns
-    explicit Pieces(int64_t delay = 0)
-        : m_line(delay)
+    explicit Pieces(EventLoop& loop, int64_t delay = 0)
+        : m_line(loop, delay)
     {
     }
 
@@ -88,6 +88,11 @@ class Pieces final : public PieceSink
               const Division& division,
               Channel& out,
               PacketSink* exit = nullptr);
+
+    EventLoop& Loop() const
+    {
+        return m_line.Loop();
+    }
 
     /// A piece arrives.
     void Receive(int64_t now, const Packet& piece, const PacketExtras* extras) override;
@@ -146,9 +151,15 @@ class MtuSource final : public PacketDevice, public MtuListener
 {
   public:
     /// \param ipHeader as of Fragment()
-    explicit MtuSource(uint32_t ipHeader)
-        : m_ipHeader(ipHeader)
+    MtuSource(EventLoop& loop, uint32_t ipHeader)
+        : m_ipHeader(ipHeader),
+          m_pieces(loop)
     {
+    }
+
+    EventLoop& Loop() const
+    {
+        return m_pieces.Loop();
     }
 
     /// Set the way. Call it once, before anything is sent.

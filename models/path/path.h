@@ -51,13 +51,17 @@ class PathDirection
 {
   public:
     /// A direction without limits, such as a host's loopback.
-    PathDirection() = default;
+    explicit PathDirection(EventLoop& loop)
+        : m_loop(loop)
+    {
+    }
 
     /**
      * \param spec the link, and the loss and delays behind it
      * \param streams random numbers
      */
-    PathDirection(const LinkSpec& spec, const PathStreams& streams)
+    PathDirection(EventLoop& loop, const LinkSpec& spec, const PathStreams& streams)
+        : m_loop(loop)
     {
         if (std::holds_alternative<DropTailSpec>(spec.queue))
         {
@@ -65,12 +69,17 @@ class PathDirection
         }
         else
         {
-            m_queuedLink = std::make_unique<QueuedLink>(spec, streams.loss, streams.queue);
+            m_queuedLink = std::make_unique<QueuedLink>(loop, spec, streams.loss, streams.queue);
         }
         if (spec.reorder > 0 || spec.jitter > 0 || !spec.delaySteps.empty())
         {
-            m_variation = MakeVariation(spec, streams);
+            m_variation = MakeVariation(loop, spec, streams);
         }
+    }
+
+    EventLoop& Loop() const
+    {
+        return m_loop;
     }
 
     /// The link, with any kind of queue; null if there is none.
@@ -134,7 +143,8 @@ class PathDirection
     }
 
   private:
-    static std::unique_ptr<DelayVariation> MakeVariation(const LinkSpec& spec,
+    static std::unique_ptr<DelayVariation> MakeVariation(EventLoop& loop,
+                                                         const LinkSpec& spec,
                                                          const PathStreams& streams)
     {
         auto variation = std::make_unique<DelayVariation>();
@@ -154,7 +164,7 @@ class PathDirection
         }
         if (variation->jitterReorders || (variation->shift && !variation->shift->KeepsOrder()))
         {
-            variation->shuffled.emplace();
+            variation->shuffled.emplace(loop);
         }
         return variation;
     }
@@ -168,7 +178,7 @@ class PathDirection
                 return *line;
             }
         }
-        return *m_lines.emplace_back(std::make_unique<DelayLine>(delay));
+        return *m_lines.emplace_back(std::make_unique<DelayLine>(m_loop, delay));
     }
 
     std::optional<Link> m_link;
@@ -177,6 +187,7 @@ class PathDirection
     std::vector<std::unique_ptr<DelayLine>> m_lines;
     std::vector<std::unique_ptr<Propagation>> m_propagations;
     std::vector<std::unique_ptr<QueuedPort>> m_ports;
+    EventLoop& m_loop;
 };
 
 /// The way of packets from one end of a connection to the other.

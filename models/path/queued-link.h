@@ -33,10 +33,12 @@ class QueuedLink final : public Bottleneck, private EventSource
     /// \param spec the link, with a queue discipline
     /// \param lossStream random numbers of the loss
     /// \param queueStream random numbers of the discipline
-    QueuedLink(const LinkSpec& spec,
+    QueuedLink(EventLoop& loop,
+               const LinkSpec& spec,
                const RandomStream& lossStream,
                const RandomStream& queueStream)
         : Bottleneck(spec, lossStream),
+          EventSource(loop),
           m_disc(MakeQueueDisc(spec, m_store, queueStream)),
           m_bufferSteps(spec.bufferSteps)
     {

@@ -23,8 +23,8 @@ namespace tunnelcc
 class ReorderingLine
 {
   public:
-    ReorderingLine()
-        : m_timer(this)
+    explicit ReorderingLine(EventLoop& loop)
+        : m_timer(loop, this)
     {
     }
 

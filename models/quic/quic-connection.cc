@@ -30,7 +30,8 @@ constexpr double CONNECTION_PER_STREAM = 1.5;
 
 } // namespace
 
-QuicConnection::QuicConnection(const QuicSpec& spec,
+QuicConnection::QuicConnection(EventLoop& loop,
+                               const QuicSpec& spec,
                                End end,
                                const Channel& channel,
                                std::unique_ptr<CongestionControl> algorithm,
@@ -39,10 +40,10 @@ QuicConnection::QuicConnection(const QuicSpec& spec,
       m_end(end),
       m_acks(spec.acks),
       m_handshake(spec, end),
-      m_sender(spec, end, channel, std::move(algorithm), *this, m_handshake, m_acks),
+      m_sender(loop, spec, end, channel, std::move(algorithm), *this, m_handshake, m_acks),
       m_window(spec.connection),
       m_draws(draws),
-      m_wakeTimer(this),
+      m_wakeTimer(loop, this),
       m_limit(m_window.Limit())
 {
 }

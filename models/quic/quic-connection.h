@@ -42,7 +42,8 @@ class QuicConnection final : public PacketSink, private QuicContents
      * \param algorithm congestion control
      * \param draws random stream for how late a thread wakes up
      */
-    QuicConnection(const QuicSpec& spec,
+    QuicConnection(EventLoop& loop,
+                   const QuicSpec& spec,
                    End end,
                    const Channel& channel,
                    std::unique_ptr<CongestionControl> algorithm,

@@ -18,7 +18,8 @@ constexpr uint32_t LEAST_FRAMES = 2;
 
 } // namespace
 
-QuicSender::QuicSender(const QuicSpec& spec,
+QuicSender::QuicSender(EventLoop& loop,
+                       const QuicSpec& spec,
                        End end,
                        const Channel& channel,
                        std::unique_ptr<CongestionControl> algorithm,
@@ -34,9 +35,9 @@ QuicSender::QuicSender(const QuicSpec& spec,
       m_detection(spec.loss, spec.acks.delay, m_history),
       m_congestion(spec, end, std::move(algorithm), m_history),
       m_search(spec.packets, end),
-      m_lossTimer(this),
-      m_sendTimer(this),
-      m_ackTimer(this)
+      m_lossTimer(loop, this),
+      m_sendTimer(loop, this),
+      m_ackTimer(loop, this)
 {
 }
 

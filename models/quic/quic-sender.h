@@ -57,7 +57,8 @@ class QuicContents
 class QuicSender
 {
   public:
-    QuicSender(const QuicSpec& spec,
+    QuicSender(EventLoop& loop,
+               const QuicSpec& spec,
                End end,
                const Channel& channel,
                std::unique_ptr<CongestionControl> algorithm,

@@ -3,6 +3,7 @@
  */
 #include "linux-tcp-connection.h"
 
+#include "interop/ns3-simulator.h"
 #include "linux-tcp-settings.h"
 #include "transport/acknowledgement.h"
 #include "transport/packet-size.h"
@@ -66,7 +67,10 @@ LinuxTcpConnection::LinuxTcpConnection(const TcpSpec& spec,
     : m_spec(spec),
       m_sink(sink),
       m_sent(std::move(sent)),
-      m_endpoint(m_spec, Channel(static_cast<PacketDevice&>(*this)), std::move(congestion))
+      m_endpoint(Ns3Simulator::Loop(),
+                 m_spec,
+                 Channel(static_cast<PacketDevice&>(*this)),
+                 std::move(congestion))
 {
     m_endpoint.SetUser(&user);
 }

@@ -3,7 +3,6 @@
  */
 #include "ns3-turn.h"
 
-#include "event/event-loop.h"
 #include "interop/ns3-simulator.h"
 
 #include "ns3/abort.h"
@@ -16,7 +15,7 @@ namespace tunnelcc
 namespace
 {
 
-/// How the event loop of this process follows ns-3's simulator.
+/// How the event loop of the sockets follows ns-3's simulator.
 struct Following
 {
     bool hasBegun{false};     //!< there was a turn in this simulation
@@ -32,7 +31,7 @@ End()
 {
     if (g_following.isFollowing)
     {
-        EventLoop::Get().Reset();
+        Ns3Simulator::Loop().Reset();
     }
     g_following = {};
 }
@@ -49,7 +48,7 @@ Begin()
         NS_ABORT_MSG_IF(ns3::Time::GetResolution() < ns3::Time::NS,
                         "tunnelcc's sockets need a resolution of ns3::Time of a nanosecond or "
                         "finer");
-        EventLoop::Get().Reset();
+        Ns3Simulator::Loop().Reset();
     }
 }
 
@@ -62,7 +61,7 @@ OnEvent(int64_t time)
     }
     g_following.armed = INT64_MAX;
     Ns3Turn turn;
-    EventLoop::Get().RunTo(turn.Now());
+    Ns3Simulator::Loop().RunTo(turn.Now());
 }
 
 } // namespace
@@ -76,7 +75,7 @@ Ns3Turn::Ns3Turn()
     m_now = ns3::Simulator::Now().GetNanoSeconds();
     if (g_following.depth++ == 0 && g_following.isFollowing)
     {
-        EventLoop::Get().Follow(m_now);
+        Ns3Simulator::Loop().Follow(m_now);
     }
 }
 
@@ -86,7 +85,7 @@ Ns3Turn::~Ns3Turn()
     {
         return;
     }
-    const int64_t next = EventLoop::Get().NextTime();
+    const int64_t next = Ns3Simulator::Loop().NextTime();
     if (next < g_following.armed)
     {
         g_following.armed = next;

@@ -21,8 +21,8 @@ BulkSender::BulkSender(ByteStream& socket,
       m_costPerByte(costPerByte),
       m_interval(flow.rate > 0 ? static_cast<int64_t>(flow.writeSize * 8e9 / flow.rate) : 0),
       m_left(flow.bytes ? flow.bytes : std::numeric_limits<uint64_t>::max() / 2),
-      m_timer(this),
-      m_stopTimer(this)
+      m_timer(thread.Loop(), this),
+      m_stopTimer(thread.Loop(), this)
 {
     socket.SetUser(this);
     if (flow.stop > 0)

@@ -8,11 +8,13 @@
 namespace tunnelcc
 {
 
-DatagramSender::DatagramSender(const FlowSpec& flow,
+DatagramSender::DatagramSender(EventLoop& loop,
+                               const FlowSpec& flow,
                                DatagramSocket& socket,
                                const RandomStream& draws,
                                DatagramMeter& meter)
-    : m_spec(*flow.datagrams),
+    : EventSource(loop),
+      m_spec(*flow.datagrams),
       m_start(flow.start),
       m_stop(flow.stop),
       m_isDrawn(m_spec.drawsGaps || m_spec.drawsPeriods),
@@ -21,7 +23,7 @@ DatagramSender::DatagramSender(const FlowSpec& flow,
       m_draws(draws),
       m_meter(meter),
       m_clock(flow.start),
-      m_retryTimer(this)
+      m_retryTimer(loop, this)
 {
     socket.SetReceiver(*this);
     if (m_spec.drawsPeriods)

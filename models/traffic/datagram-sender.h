@@ -32,7 +32,8 @@ class DatagramSender final : public EventSource, private DatagramUser
      * \param draws random numbers of its intervals
      * \param meter is told of answers
      */
-    DatagramSender(const FlowSpec& flow,
+    DatagramSender(EventLoop& loop,
+                   const FlowSpec& flow,
                    DatagramSocket& socket,
                    const RandomStream& draws,
                    DatagramMeter& meter);

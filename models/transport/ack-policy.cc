@@ -42,8 +42,11 @@ struct AckPolicy::Merge
     Timer<AckPolicy, &AckPolicy::OnMergeTimer> timer;
 };
 
-AckPolicy::AckPolicy(const TcpSpec& spec, const RttEstimator& rtt, AckOutput& output)
-    : m_delayTimer(this),
+AckPolicy::AckPolicy(EventLoop& loop,
+                     const TcpSpec& spec,
+                     const RttEstimator& rtt,
+                     AckOutput& output)
+    : m_delayTimer(loop, this),
       m_mss(spec.mss),
       m_ackEvery(spec.ackEvery),
       m_pingPongAnswers(spec.pingPongAnswers),
@@ -52,13 +55,16 @@ AckPolicy::AckPolicy(const TcpSpec& spec, const RttEstimator& rtt, AckOutput& ou
       m_rtt(rtt),
       m_jiffy(spec.jiffy),
       m_output(output),
-      m_compressionTimer(this)
+      m_compressionTimer(loop, this)
 {
     if (spec.gro > 0)
     {
         const uint32_t most = std::max((MERGED_BYTES - spec.headerBytes) / spec.mss, 1U);
-        m_merge.reset(
-            new Merge{spec.gro, most, 0, {}, Timer<AckPolicy, &AckPolicy::OnMergeTimer>(this)});
+        m_merge.reset(new Merge{spec.gro,
+                                most,
+                                0,
+                                {},
+                                Timer<AckPolicy, &AckPolicy::OnMergeTimer>(loop, this)});
     }
 }
 

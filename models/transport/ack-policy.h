@@ -49,7 +49,7 @@ class AckPolicy
      * \param rtt of the data sent from here
      * \param output who sends what the timers ask for
      */
-    AckPolicy(const TcpSpec& spec, const RttEstimator& rtt, AckOutput& output);
+    AckPolicy(EventLoop& loop, const TcpSpec& spec, const RttEstimator& rtt, AckOutput& output);
     ~AckPolicy();
 
     /// What the receiver knows after it has taken in a segment and told its user.

@@ -34,16 +34,17 @@ Begin(Packet& packet, PacketSink* sink, PacketBits bits)
 
 } // namespace
 
-TcpEndpoint::TcpEndpoint(const TcpSpec& spec,
+TcpEndpoint::TcpEndpoint(EventLoop& loop,
+                         const TcpSpec& spec,
                          const Channel& channel,
                          std::unique_ptr<CongestionControl> congestion)
     : m_spec(spec),
       m_channel(channel),
-      m_sender(spec, std::move(congestion), *this),
+      m_sender(loop, spec, std::move(congestion), *this),
       m_receiver(spec),
       m_receiveRtt(spec.receiveGrowth == ReceiveGrowth::OUT_OF_ORDER, spec.mss),
-      m_acks(m_spec, m_sender.Rtt(), *this),
-      m_handshake(spec.synLinearTimeouts, *this)
+      m_acks(loop, m_spec, m_sender.Rtt(), *this),
+      m_handshake(loop, spec.synLinearTimeouts, *this)
 {
     MtuSource* source = m_channel.GetMtuSource();
     if (source)

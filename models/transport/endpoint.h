@@ -45,10 +45,11 @@ class alignas(64) TcpEndpoint final : public ByteStream,
      * \param channel carries the packets
      * \param congestion algorithm for the data that this end sends
      */
-    TcpEndpoint(const TcpSpec& spec,
+    TcpEndpoint(EventLoop& loop,
+                const TcpSpec& spec,
                 const Channel& channel,
                 std::unique_ptr<CongestionControl> congestion);
-    TcpEndpoint(TcpSpec&&, const Channel&, std::unique_ptr<CongestionControl>) = delete;
+    TcpEndpoint(EventLoop&, TcpSpec&&, const Channel&, std::unique_ptr<CongestionControl>) = delete;
 
     /// Make two endpoints the two ends of a connection. Call before Connect().
     static void Join(TcpEndpoint& a, TcpEndpoint& b);

@@ -19,7 +19,8 @@ constexpr int64_t TIMEOUT_MARGIN = 2'000'000;
 
 } // namespace
 
-Sender::Sender(const TcpSpec& spec,
+Sender::Sender(EventLoop& loop,
+               const TcpSpec& spec,
                std::unique_ptr<CongestionControl> congestion,
                SegmentOutput& output)
     : m_spec(spec),
@@ -33,8 +34,8 @@ Sender::Sender(const TcpSpec& spec,
       m_recovery(spec, m_board, m_window),
       m_transmitter(spec, {m_board, m_buffer, m_rate, m_window, m_recovery, m_pacer, output}),
       m_retransmission(spec.jiffy),
-      m_timer(this),
-      m_pacingTimer(this),
+      m_timer(loop, this),
+      m_pacingTimer(loop, this),
       m_output(output)
 {
     if (spec.mtuProbing > 0)

@@ -55,7 +55,8 @@ class Sender
      * \param congestion algorithm
      * \param output where segments go
      */
-    Sender(const TcpSpec& spec,
+    Sender(EventLoop& loop,
+           const TcpSpec& spec,
            std::unique_ptr<CongestionControl> congestion,
            SegmentOutput& output);
 

@@ -38,10 +38,10 @@ class TcpHandshake
     };
 
     /// \param linearTimeouts time-outs of a SYN before they double  \param output sends the SYNs
-    TcpHandshake(uint32_t linearTimeouts, SynOutput& output)
+    TcpHandshake(EventLoop& loop, uint32_t linearTimeouts, SynOutput& output)
         : m_linearTimeouts(linearTimeouts),
           m_output(output),
-          m_timer(this)
+          m_timer(loop, this)
     {
     }
 

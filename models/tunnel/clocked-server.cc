@@ -9,7 +9,8 @@ namespace tunnelcc
 {
 
 ClockedServer::ClockedServer(Cpu& cpu, const PacketCostSpec& cost, uint32_t limit, int64_t slack)
-    : m_cpu(cpu),
+    : EventSource(cpu.Loop()),
+      m_cpu(cpu),
       m_cost(cost),
       m_limit(limit ? limit : UINT32_MAX),
       m_slack(slack)

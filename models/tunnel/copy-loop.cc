@@ -11,7 +11,7 @@ CopyLoop::CopyLoop(RelaySide& from, RelaySide& to, uint32_t copyBuffer, Cpu& cpu
       m_to(to),
       m_copyBuffer(copyBuffer),
       m_cpu(cpu),
-      m_timer(this)
+      m_timer(cpu.Loop(), this)
 {
 }
 

@@ -178,7 +178,8 @@ DatagramTunnel::DatagramTunnel(const DatagramTunnelSpec& spec,
         if (m_spec.fec)
         {
             ProgramQueue& socket = m_ends[Other(sender)].Socket();
-            m_fec[sender] = std::make_unique<FecDirection>(*m_spec.fec,
+            m_fec[sender] = std::make_unique<FecDirection>(client.Loop(),
+                                                           *m_spec.fec,
                                                            m_spec.outer,
                                                            socket,
                                                            m_counters[sender].outer);

@@ -34,14 +34,15 @@ class FecDirection final : private ShardSender, private PacketSink, private Pack
      * \param socket the socket of the far end's program
      * \param counters the counters of the direction
      */
-    FecDirection(const FecSpec& spec,
+    FecDirection(EventLoop& loop,
+                 const FecSpec& spec,
                  const OuterSizes& sizes,
                  ProgramQueue& socket,
                  OuterCounters& counters)
         : m_sizes(sizes),
           m_socket(socket),
           m_counters(counters),
-          m_encoder(spec, m_log, *this),
+          m_encoder(loop, spec, m_log, *this),
           m_decoder(spec, m_log)
     {
     }

@@ -16,7 +16,7 @@ MuxReceiver::MuxReceiver(MuxFrameUser& user,
       m_buffer(buffer > 0 ? buffer : UINT64_MAX),
       m_work(work),
       m_cpu(cpu),
-      m_timer(this)
+      m_timer(cpu.Loop(), this)
 {
 }
 

@@ -11,7 +11,7 @@ MuxSender::MuxSender(MuxFrameUser& user, MuxCarrier& carrier, const RelayWorkSpe
       m_carrier(carrier),
       m_work(work),
       m_cpu(cpu),
-      m_timer(this)
+      m_timer(cpu.Loop(), this)
 {
 }
 

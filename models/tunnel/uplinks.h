@@ -40,8 +40,9 @@ class Uplinks final : public PacketDevice, private EventSource
      * \param ways of each route
      * \param phase when it sends its first probes, ns
      */
-    Uplinks(const UplinksSpec& spec, const std::vector<Ways>& ways, int64_t phase)
-        : m_spec(spec)
+    Uplinks(EventLoop& loop, const UplinksSpec& spec, const std::vector<Ways>& ways, int64_t phase)
+        : EventSource(loop),
+          m_spec(spec)
     {
         for (const Ways& way : ways)
         {

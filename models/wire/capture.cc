@@ -4,7 +4,6 @@
 #include "capture.h"
 
 #include "datagram-format.h"
-#include "event/event-loop.h"
 
 #include <unordered_map>
 
@@ -224,7 +223,7 @@ class Capture::LinkSide final : private LinkWatcher
 
     void Settle(CaptureLog::Record& record)
     {
-        m_capture.m_log.Settle(record, EventLoop::Get().Time());
+        m_capture.m_log.Settle(record, m_capture.m_clock->Time());
     }
 
     Capture& m_capture;
@@ -524,7 +523,7 @@ Capture::See(const Spot& spot, PacketFormat& format, const SeenPacket& seen)
 {
     if (m_log.IsWriting())
     {
-        m_log.Settle(Add(spot, format, seen), EventLoop::Get().Time());
+        m_log.Settle(Add(spot, format, seen), m_clock->Time());
     }
 }
 

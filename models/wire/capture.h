@@ -7,6 +7,7 @@
 #include "capture-log.h"
 #include "carrier-contents.h"
 #include "divided-format.h"
+#include "event/event-loop.h"
 #include "ip.h"
 #include "packet-format.h"
 #include "path/path.h"
@@ -51,6 +52,12 @@ class Capture
     ~Capture();
     Capture(const Capture&) = delete;
     Capture& operator=(const Capture&) = delete;
+
+    /// Let it know the simulation's time. \param loop outlives the run
+    void SetClock(const EventLoop& loop)
+    {
+        m_clock = &loop;
+    }
 
     /// How late packets may come, ns: CaptureLog::AllowLateness().
     void AllowLateness(int64_t lateness)
@@ -194,6 +201,7 @@ class Capture
     void See(const Spot& spot, PacketFormat& format, const SeenPacket& seen);
 
     const CaptureSpec m_spec;
+    const EventLoop* m_clock{nullptr};
     CaptureLog m_log;
     PacketImage m_image;
     FormatTable m_table;

@@ -56,8 +56,8 @@ class Session
     };
 
     explicit Session(const KcpSpec& spec)
-        : client(spec, End::CLIENT, Channel(up), {0, 10 * MS}),
-          server(spec, End::SERVER, Channel(down), {0, 20 * MS})
+        : client(TestLoop(), spec, End::CLIENT, Channel(up), {0, 10 * MS}),
+          server(TestLoop(), spec, End::SERVER, Channel(down), {0, 20 * MS})
     {
         KcpEndpoint::Join(client, server);
     }
@@ -273,10 +273,10 @@ class Program final : public StreamUser
 struct SessionOnPath
 {
     SessionOnPath(const KcpSpec& spec, const LinkSpec& link, int64_t delay)
-        : forward(link, PathStreams::Forward(1)),
-          reverse(link, PathStreams::Reverse(1)),
-          client(spec, End::CLIENT, Channel(forward, delay), {300'000, 7 * MS}),
-          server(spec, End::SERVER, Channel(reverse, delay), {800'000, 13 * MS})
+        : forward(TestLoop(), link, PathStreams::Forward(1)),
+          reverse(TestLoop(), link, PathStreams::Reverse(1)),
+          client(TestLoop(), spec, End::CLIENT, Channel(forward, delay), {300'000, 7 * MS}),
+          server(TestLoop(), spec, End::SERVER, Channel(reverse, delay), {800'000, 13 * MS})
     {
         KcpEndpoint::Join(client, server);
     }

@@ -189,11 +189,17 @@ class RudpConservationTest : public SimulationTestCase
             link.jitter = 2 * MS;
             link.jitterReorders = true;
         }
-        PathDirection forward(link, PathStreams::Forward(1));
-        PathDirection reverse(link, PathStreams::Reverse(1));
+        PathDirection forward(TestLoop(), link, PathStreams::Forward(1));
+        PathDirection reverse(TestLoop(), link, PathStreams::Reverse(1));
         const RudpSpec spec = MakeRudp();
-        RudpSession near(spec, End::CLIENT, Channel(forward, 20 * MS), {0, 0, MS}, RudpDraws(0));
-        RudpSession far(spec,
+        RudpSession near(TestLoop(),
+                         spec,
+                         End::CLIENT,
+                         Channel(forward, 20 * MS),
+                         {0, 0, MS},
+                         RudpDraws(0));
+        RudpSession far(TestLoop(),
+                        spec,
                         End::SERVER,
                         Channel(reverse, 20 * MS),
                         {0, 500 * MS, 2 * MS},

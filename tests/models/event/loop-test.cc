@@ -33,7 +33,8 @@ class NotingSource final : public EventSource
 {
   public:
     NotingSource(std::string name, std::string& notes)
-        : m_name(std::move(name)),
+        : EventSource(TestLoop()),
+          m_name(std::move(name)),
           m_notes(notes)
     {
     }
@@ -69,7 +70,8 @@ class QueueOrderTest : public SimulationTestCase
     {
       public:
         Source(size_t index, std::vector<std::pair<int64_t, size_t>>& fired)
-            : m_index(index),
+            : EventSource(TestLoop()),
+              m_index(index),
               m_fired(fired)
         {
         }
@@ -130,7 +132,8 @@ class InsertionTest : public SimulationTestCase
     {
       public:
         Source(InsertionTest& test, size_t index)
-            : m_test(test),
+            : EventSource(TestLoop()),
+              m_test(test),
               m_index(index)
         {
         }
@@ -296,7 +299,8 @@ class Ticker final : public EventSource
     using Tick = std::tuple<int64_t, int, int64_t>; //!< time, name, clock of the simulator
 
     Ticker(int name, int64_t interval, int64_t end, bool runsAhead, std::vector<Tick>& ticks)
-        : m_name(name),
+        : EventSource(TestLoop()),
+          m_name(name),
           m_interval(interval),
           m_end(end),
           m_runsAhead(runsAhead),

@@ -110,6 +110,11 @@ ADD_CASE(EventQueueTest, "Pending events equal a sorted set, near and far, few a
 class NumberedSource final : public EventSource
 {
   public:
+    NumberedSource()
+        : EventSource(TestLoop())
+    {
+    }
+
     void Fire(int64_t) override
     {
     }

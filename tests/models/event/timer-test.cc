@@ -27,7 +27,7 @@ class Clock
 {
   public:
     Clock()
-        : timer(this)
+        : timer(TestLoop(), this)
     {
     }
 

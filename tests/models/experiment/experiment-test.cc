@@ -347,6 +347,48 @@ TEST_CASE(PropertyTestCase,
     }
 }
 
+/// An experiment that can stop at any time.
+struct Paused
+{
+    explicit Paused(const ExperimentSpec& spec)
+        : spec(spec),
+          experiment(loop, this->spec, progress, nullptr, {})
+    {
+    }
+
+    const ExperimentSpec spec;
+    const ProgressCallback progress;
+    EventLoop loop;
+    Experiment experiment;
+};
+
+TEST_CASE(ns3::TestCase,
+          TwoExperimentsTest,
+          "Two experiments that take turns in a process have the results of each alone")
+{
+    SpecSource source(13);
+    for (int run = 0; run < 6; ++run)
+    {
+        Paused first(source.Draw(false));
+        Paused second(source.Draw(false));
+        const int64_t end = std::max(first.spec.duration, second.spec.duration);
+        for (int64_t time = 0; time < end; time += 7'654'321)
+        {
+            for (Paused* it : {&first, &second})
+            {
+                it->loop.RunTo(std::min(time, it->spec.duration));
+            }
+        }
+        for (Paused* it : {&first, &second})
+        {
+            it->loop.RunTo(it->spec.duration);
+            NS_TEST_EXPECT_MSG_EQ(PrintResult(it->experiment.Finish()),
+                                  PrintResult(RunExperiment(it->spec)),
+                                  FormatSpec(it->spec));
+        }
+    }
+}
+
 TEST_CASE(ns3::TestCase, DeterminismTest, "The same seed gives the same results, in any order")
 {
     SpecSource source(12);
@@ -459,7 +501,7 @@ class LargestWindowTest : public SimulationTestCase
         spec.tcp[0].initialReceiveWindow = 65'160;
         spec.tcp[0].initialReceiveRoom = 81'920;
         spec.tcp[0].windowScale = m_scale;
-        World world(spec);
+        World world(TestLoop(), spec);
         world.Start();
         RunUntil(30 * SECOND);
         const uint32_t window = world.Legs().front().Tcp().server->GetReceiver().Window();

@@ -90,7 +90,7 @@ TEST_CASE(SimulationTestCase,
 {
     ExperimentSpec spec = MakeRow({{10e6, 3 * MS}, {4e6, 7 * MS}, {20e6, 1 * MS}});
     AddRowRoute(spec, 0, 2);
-    Network network(spec);
+    Network network(TestLoop(), spec);
     for (const End sender : ENDS)
     {
         constexpr int64_t EXTRA = 12'345;
@@ -123,7 +123,7 @@ TEST_CASE(SimulationTestCase,
     spec.links[1].forward.jitterReorders = true;
     spec.links[2].forward.queue = DropTailSpec{.ecnThreshold = 1};
     AddRowRoute(spec, 0, 2);
-    Network network(spec);
+    Network network(TestLoop(), spec);
     Log log;
     Channel channel = network.ChannelFrom(0, End::CLIENT, 0);
     for (uint32_t number = 0; number < 20; ++number)
@@ -250,7 +250,7 @@ class ParkingLotTest : public SimulationTestCase
         {
             AddRowRoute(spec, first, last);
         }
-        Network network(spec);
+        Network network(TestLoop(), spec);
         std::vector<Channel> channels;
         for (uint32_t route = 0; route < spec.routes.size(); ++route)
         {

@@ -199,9 +199,9 @@ class StreamThroughLink final : private PacketSink
     StreamThroughLink(const FecSpec& spec, uint32_t header, double loss)
         : m_spec(spec),
           m_sizes(Sizes(header)),
-          m_direction(MakeLink(loss), PathStreams::Forward(1)),
+          m_direction(TestLoop(), MakeLink(loss), PathStreams::Forward(1)),
           m_channel(m_direction, DELAY),
-          m_fec(m_spec, m_sizes, m_socket, m_outer)
+          m_fec(TestLoop(), m_spec, m_sizes, m_socket, m_outer)
     {
     }
 
@@ -259,7 +259,7 @@ class StreamThroughLink final : private PacketSink
     const OuterSizes m_sizes;
     PathDirection m_direction;
     Channel m_channel;
-    Cores m_cores{1, 0};
+    Cores m_cores{TestLoop(), 1, 0};
     Cpu m_cpu{m_cores, 1};
     CpuThread m_thread{m_cpu};
     PacketServer m_socket{m_thread, {}, 0};

@@ -27,7 +27,7 @@ class CoresTest : public SimulationTestCase
   private:
     void DoRun() override
     {
-        Cores cores(2, 0);
+        Cores cores(TestLoop(), 2, 0);
         Cpu cpu(cores, 2); // twice as fast as where costs were measured
         NS_TEST_EXPECT_MSG_EQ(cpu.Run(0, 20, &m_a), 10, "the first core");
         NS_TEST_EXPECT_MSG_EQ(cpu.Run(0, 60, &m_b), 30, "the second core");
@@ -55,7 +55,7 @@ class SwitchTest : public SimulationTestCase
 
     void DoRun() override
     {
-        Cores one(1, SWITCH);
+        Cores one(TestLoop(), 1, SWITCH);
         Cpu cpu(one, 2); // a switch takes its time whatever the speed
         NS_TEST_EXPECT_MSG_EQ(cpu.Run(0, 20, &m_a), 10, "nothing ran before");
         NS_TEST_EXPECT_MSG_EQ(cpu.Run(10, 20, &m_a), 20, "the same thread");
@@ -64,7 +64,7 @@ class SwitchTest : public SimulationTestCase
         NS_TEST_EXPECT_MSG_EQ(cpu.Run(90, 20, &m_a), 100, "idle in between");
         NS_TEST_EXPECT_MSG_EQ(cpu.Busy(100), 60, "switches are CPU time");
 
-        Cores two(2, SWITCH);
+        Cores two(TestLoop(), 2, SWITCH);
         Cpu pair(two, 1);
         for (int64_t now = 0; now < 100; now += 10)
         {
@@ -89,7 +89,7 @@ class ManyThreadsTest : public SimulationTestCase
     /// Pieces of 10 ns done in 1000 ns by so many threads on two cores; a switch takes 10 ns.
     static uint32_t Pieces(size_t threads)
     {
-        Cores cores(2, 10);
+        Cores cores(TestLoop(), 2, 10);
         Cpu cpu(cores, 1);
         std::vector<int64_t> done(threads, 0); // each thread's address is its name
         uint32_t pieces = 0;
@@ -118,7 +118,7 @@ TEST_CASE(SimulationTestCase,
           UrgentTest,
           "Urgent work waits for urgent work only, and puts off the rest")
 {
-    Cores cores(1, 0);
+    Cores cores(TestLoop(), 1, 0);
     Cpu cpu(cores, 1);
     for (int i = 0; i < 100; ++i)
     {
@@ -129,7 +129,7 @@ TEST_CASE(SimulationTestCase,
     NS_TEST_EXPECT_MSG_EQ(cpu.Run(5, 10, this), 1030, "behind all of it");
     NS_TEST_EXPECT_MSG_EQ(cpu.Busy(1030), 1030, "no work is lost or done twice");
 
-    Cores two(2, 0);
+    Cores two(TestLoop(), 2, 0);
     Cpu pair(two, 1);
     pair.Run(0, 100, this);
     NS_TEST_EXPECT_MSG_EQ(pair.Run(0, 10, &cpu, true), 10, "to the idle core");
@@ -140,7 +140,7 @@ TEST_CASE(SimulationTestCase,
           OneThingAtATimeTest,
           "A core spends no more CPU time than passes, whatever it puts off")
 {
-    Cores cores(1, 0);
+    Cores cores(TestLoop(), 1, 0);
     Cpu relay(cores, 1);
     Cpu application(cores, 1);
     NS_TEST_EXPECT_MSG_EQ(relay.Run(0, 100, &relay), 100, "long work");
@@ -156,7 +156,7 @@ TEST_CASE(SimulationTestCase,
           OneMachineTest,
           "Hosts of one machine share its cores, and each knows its part")
 {
-    Cores cores(1, 0);
+    Cores cores(TestLoop(), 1, 0);
     Cpu client(cores, 1);
     Cpu server(cores, 1);
     NS_TEST_EXPECT_MSG_EQ(client.Run(0, 10, &client), 10, "the client's work first");
@@ -187,7 +187,7 @@ class ThreadTest : public SimulationTestCase
 
     void DoRun() override
     {
-        Cores cores(2, 0);
+        Cores cores(TestLoop(), 2, 0);
         Cpu cpu(cores, 1);
         CpuThread thread(cpu);
         User user;
@@ -243,7 +243,7 @@ class TwoThreadsTest : public SimulationTestCase
 
     void DoRun() override
     {
-        Cores cores(2, 0);
+        Cores cores(TestLoop(), 2, 0);
         Cpu cpu(cores, 1);
         std::vector<int64_t> log; // time and whose work
         Worker slow(cpu, 15, log);

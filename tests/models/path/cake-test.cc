@@ -72,7 +72,7 @@ class CakeShaperTest : public SimulationTestCase
         cake.overhead = 38;
         LinkSpec spec = MakeSpec(cake);
         spec.rate = 80e6;
-        PathDirection direction(spec, PathStreams::Forward(1));
+        PathDirection direction(TestLoop(), spec, PathStreams::Forward(1));
         Destination destination;
         Channel channel(direction, 10 * MS);
         auto send = [&](int64_t now, int packets) {

@@ -94,8 +94,9 @@ class Site
   public:
     explicit Site(const LinkMtuSpec& mtu)
         : m_mtu(mtu),
-          m_direction(Link(), PathStreams::Forward(1)),
-          source(mtu.ipHeader),
+          m_direction(TestLoop(), Link(), PathStreams::Forward(1)),
+          m_back(TestLoop()),
+          source(TestLoop(), mtu.ipHeader),
           m_messages(source, mtu),
           m_gate(mtu,
                  Channel(m_direction, 10 * MS),
@@ -118,7 +119,7 @@ class Site
         {
             packet.datagramBytes = bytes;
         }
-        source.Send(EventLoop::Get().Time(), packet, bytes, nullptr);
+        source.Send(TestLoop().Time(), packet, bytes, nullptr);
     }
 
     const MtuCounts& Counts()

@@ -299,7 +299,7 @@ TEST_CASE(SimulationTestCase,
     std::mt19937 random(6);
     std::vector<Destination::Arrival> arrivals;
     std::vector<Destination::Arrival> expected;
-    PathDirection direction;
+    PathDirection direction(TestLoop());
     std::deque<Destination> destinations;
     std::vector<Channel> channels;
     const std::vector<int64_t> delays{0, 10, 10, 500, 10'000};
@@ -350,7 +350,7 @@ TEST_CASE(SimulationTestCase,
     LinkSpec spec;
     spec.rate = 8e6; // 1000 bytes a millisecond
     spec.bufferPackets = 1;
-    PathDirection direction(spec, PathStreams::Forward(1));
+    PathDirection direction(TestLoop(), spec, PathStreams::Forward(1));
     std::vector<Destination::Arrival> arrivals;
     Destination near(0, arrivals);
     Destination far(1, arrivals);

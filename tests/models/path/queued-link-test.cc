@@ -51,7 +51,7 @@ class Destination final : public PacketSink
 struct Outcome
 {
     explicit Outcome(const LinkSpec& spec)
-        : direction(spec, PathStreams::Forward(spec.bufferPackets)),
+        : direction(TestLoop(), spec, PathStreams::Forward(spec.bufferPackets)),
           sinks(SENDERS)
     {
     }

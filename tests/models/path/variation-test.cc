@@ -70,7 +70,7 @@ TEST_CASE(SimulationTestCase,
     spec.rate = 8e6; // 1000 bytes a millisecond
     spec.reorder = 0.2;
     spec.reorderDelay = 2'500 * US;
-    PathDirection direction(spec, PathStreams::Forward(1));
+    PathDirection direction(TestLoop(), spec, PathStreams::Forward(1));
     Destination destination;
     Channel channel(direction, 10 * MS);
     constexpr int PACKETS = 1'000;
@@ -201,7 +201,7 @@ class JitterTest : public SimulationTestCase
         spec.jitterDistribution = distribution;
         spec.jitterDeviation = distribution == JitterDistribution::LOGNORMAL ? 2 * MS : 500 * US;
         spec.jitterReorders = reorders;
-        PathDirection direction(spec, PathStreams::Forward(1));
+        PathDirection direction(TestLoop(), spec, PathStreams::Forward(1));
         Destination destination;
         Channel channel(direction, DELAY);
         for (int i = 0; i < PACKETS; ++i)
@@ -292,7 +292,7 @@ class DelayStepTest : public SimulationTestCase
         spec.delay = 10 * MS;
         spec.delaySteps = {{100 * MS, 30 * MS}, {200 * MS, 5 * MS}};
         spec.handover = handover;
-        PathDirection direction(spec, PathStreams::Forward(1));
+        PathDirection direction(TestLoop(), spec, PathStreams::Forward(1));
         Destination destination;
         Channel channel(direction, spec.delay + EXTRA);
         uint32_t sent = 0;
@@ -389,8 +389,8 @@ class BufferStepTest : public SimulationTestCase
         NS_TEST_EXPECT_MSG_EQ(Accepted(9, at(50 * MS)), 9, "without a limit");
 
         spec.queue = CodelSpec{.target = 5 * SECOND, .interval = 100 * SECOND};
-        QueuedLink queued(spec, Stream(1), Stream(2));
-        PathDirection behind;
+        QueuedLink queued(TestLoop(), spec, Stream(1), Stream(2));
+        PathDirection behind(TestLoop());
         Propagation& exit = behind.PropagationOf(0);
         Destination destination;
         Packet packet{};

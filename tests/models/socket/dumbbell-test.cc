@@ -14,7 +14,7 @@
 #include "path/path.h"
 #include "socket/linux-tcp-settings.h"
 #include "socket/linux-tcp-socket-factory.h"
-#include "support/test-case.h"
+#include "support/simulation-test-case.h"
 #include "traffic/bulk-receiver.h"
 #include "traffic/bulk-sender.h"
 #include "transport/endpoint.h"
@@ -220,18 +220,22 @@ RunOnPath(const std::string& congestion, Disturbance disturbance)
     LinkSpec back;
     back.rate = RATE;
     back.framing = PPP;
-    PathDirection forward(link, PathStreams::Forward(1));
-    PathDirection reverse(back, PathStreams::Reverse(1));
+    PathDirection forward(TestLoop(), link, PathStreams::Forward(1));
+    PathDirection reverse(TestLoop(), back, PathStreams::Reverse(1));
     const TcpSpec client = MakeLinuxTcpSpec({}, 1448, 20, true);
     const TcpSpec server = MakeLinuxTcpSpec({}, 1448, 20, false);
-    TcpEndpoint sender(client, Channel(forward, RTT / 2), MakeCongestionControl(congestion, {}, 1));
-    TcpEndpoint receiver(server,
+    TcpEndpoint sender(TestLoop(),
+                       client,
+                       Channel(forward, RTT / 2),
+                       MakeCongestionControl(congestion, {}, 1));
+    TcpEndpoint receiver(TestLoop(),
+                         server,
                          Channel(reverse, RTT / 2),
                          MakeCongestionControl(congestion, {}, 2));
     TcpEndpoint::Join(sender, receiver);
     FlowSpec flow;
     flow.writeSize = WRITE;
-    Cores cores(1, 0);
+    Cores cores(TestLoop(), 1, 0);
     Cpu cpu(cores, 1);
     CpuThread thread(cpu);
     BulkSender source(sender, flow, true, thread, 0);

@@ -318,7 +318,8 @@ class ExchangeHost final : public StreamUser
     ExchangeHost(const TcpSpec& settings, std::unique_ptr<ScriptedControl> scripted)
         : spec(settings),
           control(*scripted),
-          tcp(spec, Channel(direction, 0), std::move(scripted))
+          direction(TestLoop()),
+          tcp(TestLoop(), spec, Channel(direction, 0), std::move(scripted))
     {
         tcp.SetUser(this);
     }

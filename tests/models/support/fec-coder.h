@@ -6,6 +6,7 @@
 
 #include "fec/fec-decoder.h"
 #include "fec/fec-encoder.h"
+#include "support/simulation-test-case.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -158,7 +159,7 @@ class FecCoder final : private ShardSender, private PacketSink
     const FecSpec m_spec;
     std::function<bool()> m_isLost;
     FecLog m_log;
-    FecEncoder m_encoder{m_spec, m_log, *this};
+    FecEncoder m_encoder{TestLoop(), m_spec, m_log, *this};
     uint32_t m_sent{0};
     std::map<uint32_t, Group> m_groups;
 

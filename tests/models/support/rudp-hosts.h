@@ -160,8 +160,13 @@ struct RudpHosts
 {
     explicit RudpHosts(const RudpSpec& its)
         : spec(its),
-          client(its, End::CLIENT, Channel(up), {0, 500 * MS, 2 * MS}, RudpDraws(0)),
-          server(its, End::SERVER, Channel(down), {300 * US, 700 * MS, 3 * MS}, RudpDraws(1))
+          client(TestLoop(), its, End::CLIENT, Channel(up), {0, 500 * MS, 2 * MS}, RudpDraws(0)),
+          server(TestLoop(),
+                 its,
+                 End::SERVER,
+                 Channel(down),
+                 {300 * US, 700 * MS, 3 * MS},
+                 RudpDraws(1))
     {
         RudpSession::Join(client, server);
     }

@@ -66,7 +66,7 @@ class SenderScript final : public SegmentOutput
                  std::unique_ptr<CongestionControl> congestion,
                  int64_t rtt)
         : spec(settings),
-          sender(spec, std::move(congestion), *this),
+          sender(TestLoop(), spec, std::move(congestion), *this),
           m_rtt(rtt)
     {
         RunUntil(rtt);

@@ -18,6 +18,13 @@
 namespace tunnelcc
 {
 
+/// The event loop of the test cases.
+inline EventLoop&
+TestLoop()
+{
+    return Ns3Simulator::Loop();
+}
+
 /// A test case with an event loop of its own, at time zero.
 class SimulationTestCase : public ns3::TestCase
 {

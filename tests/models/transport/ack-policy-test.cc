@@ -29,7 +29,7 @@ class Acker final : public AckOutput
 {
   public:
     explicit Acker(const TcpSpec& spec = MakeTcpSpec())
-        : policy(spec, m_rtt, *this)
+        : policy(TestLoop(), spec, m_rtt, *this)
     {
         m_rtt.Sample(100 * MS, 0, 0);
     }

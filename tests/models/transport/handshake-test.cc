@@ -135,7 +135,7 @@ class Opener final : public SynOutput
 {
   public:
     explicit Opener(uint32_t linearTimeouts)
-        : handshake(linearTimeouts, *this)
+        : handshake(TestLoop(), linearTimeouts, *this)
     {
     }
 

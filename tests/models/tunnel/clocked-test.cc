@@ -130,7 +130,7 @@ class ProgramTest : public SimulationTestCase
         ns3::Simulator::Destroy();
         Record record;
         NoteTaker taker(record);
-        Cores cores(1, 0);
+        Cores cores(TestLoop(), 1, 0);
         Cpu cpu(cores, SPEED);
         std::unique_ptr<ProgramQueue> program = make(cpu);
         for (uint32_t i = 0; i < m_offers.size(); ++i)

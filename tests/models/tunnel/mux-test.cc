@@ -92,7 +92,7 @@ class MuxConservationTest : public SimulationTestCase
         {
             spec.flows[i].bytes = 1'234'567 + i;
         }
-        World world(spec);
+        World world(TestLoop(), spec);
         world.Start();
         RunUntil(200 * SECOND);
         for (uint32_t i = 0; i < 3; ++i)
@@ -151,7 +151,7 @@ class MuxHandshakeTest : public SimulationTestCase
         {
             flow.dataStart = 5 * SECOND; // the cookie alone
         }
-        World world(spec);
+        World world(TestLoop(), spec);
         world.Start();
         RunUntil(2 * SECOND);
         Check(world, 0, m_first);
@@ -177,7 +177,7 @@ TEST_CASE(SimulationTestCase,
     ExperimentSpec spec = MakeMuxSpec(3);
     spec.tcp[0].sendBuffer = 250'000; // a late stream waits for what lies in it
     spec.flows[2].start = spec.flows[2].dataStart = 5 * SECOND;
-    World world(spec);
+    World world(TestLoop(), spec);
     world.Start();
     RunUntil(7 * SECOND);
     uint64_t before[3];
@@ -210,7 +210,7 @@ class MuxBackPressureTest : public SimulationTestCase
   private:
     void DoRun() override
     {
-        World world(MakeMuxSpec(2, m_mux));
+        World world(TestLoop(), MakeMuxSpec(2, m_mux));
         world.Flows()[0].legs.back()->Tcp().server->SetUser(nullptr);
         world.Start();
         RunUntil(30 * SECOND);
@@ -248,7 +248,7 @@ TEST_CASE(SimulationTestCase,
 {
     ExperimentSpec spec = MakeMuxSpec(1, MakeSmux(1 << 20));
     RelayOf(spec).mux->sent.client.creditStep = 4'096;
-    World world(spec);
+    World world(TestLoop(), spec);
     world.Start();
     RunUntil(3 * SECOND);
     const uint64_t before = world.Flows()[0].receiver->Total();
@@ -277,7 +277,7 @@ class FirstReadTest : public SimulationTestCase
         window.firstStreamWindow = 256 << 10;
         window.creditStep = 1 << 20;
         window.creditsFirstRead = m_isCredited;
-        World world(spec);
+        World world(TestLoop(), spec);
         world.Start();
         RunUntil(5 * SECOND);
         uint64_t read = world.Flows()[0].receiver->Total();
@@ -322,7 +322,7 @@ class ManyShortStreamsTest : public SimulationTestCase
             spec.flows[i].bytes = BYTES;
             spec.flows[i].start = spec.flows[i].dataStart = i * MS;
         }
-        World world(spec);
+        World world(TestLoop(), spec);
         world.Start();
         RunUntil(5 * SECOND);
         for (const Flow& flow : world.Flows())
@@ -356,7 +356,7 @@ class ManySlowStreamsTest : public SimulationTestCase
             flow.rate = 20'000;
             flow.writeSize = 500;
         }
-        World world(spec);
+        World world(TestLoop(), spec);
         world.Start();
         RunUntil(2 * SECOND);
         uint64_t before = Total(world);
@@ -412,7 +412,7 @@ class CreditTest : public SimulationTestCase
             flow.preamble = bytes;
             flow.dataStart = 100 * SECOND;
         }
-        World world(spec);
+        World world(TestLoop(), spec);
         world.Start();
         RunUntil(5 * SECOND);
         return HopsOf(world)[0].carriers.front().leg->Tcp().server->GetSender().Buffer().Written();
@@ -432,7 +432,7 @@ TEST_CASE(SimulationTestCase,
     AddHop(spec, 40 * MS);
     RelayOf(spec).hops[2].cc.name = "reno";
     spec.flows[0].dataStart = 5 * SECOND; // the cookie alone
-    World world(spec);
+    World world(TestLoop(), spec);
     world.Start();
     RunUntil(2 * SECOND);
     const Flow& flow = world.Flows()[0];

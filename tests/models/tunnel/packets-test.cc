@@ -67,7 +67,7 @@ struct Program
     {
     }
 
-    Cores cores{1, 0};
+    Cores cores{TestLoop(), 1, 0};
     Cpu cpu{cores, 1};
     CpuThread thread{cpu};
     PacketServer server;
@@ -236,7 +236,7 @@ TEST_CASE(SimulationTestCase,
     constexpr uint32_t IP_BYTES = 100;
     StreamTunnelSpec spec;
     spec.writes.assign(IP_BYTES + 1, {2, IP_BYTES}); // a length, then the packet
-    Cores cores(2, 0);
+    Cores cores(TestLoop(), 2, 0);
     Cpu cpu(cores, 1);
     FakeStreamPair wire;
     PacketLogs logs;

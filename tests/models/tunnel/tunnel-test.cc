@@ -153,7 +153,7 @@ class ConservationTest : public TunnelTestCase
         Forward(spec).loss = 0.03;
         Reverse(spec).loss = 0.03;
         spec.flows[0].bytes = 1'234'567;
-        World world(spec);
+        World world(TestLoop(), spec);
         world.Start();
         RunUntil(120 * SECOND);
         const Flow& flow = world.Flows()[0];
@@ -193,7 +193,7 @@ class WholeMessageTest : public TunnelTestCase
         Forward(spec).rate = 1e6; // the message takes 0.27 s
         spec.flows[0].preamble = 0;
         spec.flows[0].bytes = COPY_BUFFER;
-        World world(spec);
+        World world(TestLoop(), spec);
         world.Start();
         const Flow& flow = world.Flows()[0];
         const Receiver& carrier = flow.legs[1]->Tcp().server->GetReceiver();
@@ -233,7 +233,7 @@ class HandshakeTimeTest : public TunnelTestCase
         ExperimentSpec spec = MakeSpec();
         Forward(spec).rate = Reverse(spec).rate = 0;
         spec.flows[0].dataStart = 5 * SECOND; // the cookie alone
-        World world(spec);
+        World world(TestLoop(), spec);
         world.Start();
         RunUntil(SECOND);
         const Flow& flow = world.Flows()[0];
@@ -262,7 +262,7 @@ class WireBytesTest : public TunnelTestCase
         Forward(spec).rate = 50e6;
         SetRtt(spec.links[0], 10 * MS);
         spec.flows[0].cc.name = spec.flows[0].carrierCc.name = "bbr";
-        World world(spec);
+        World world(TestLoop(), spec);
         world.Start();
         const Flow& flow = world.Flows()[0];
         const TcpEndpoint& carrier = CarrierEnd(flow, !m_isDownload);
@@ -297,7 +297,7 @@ class BackPressureTest : public TunnelTestCase
         spec.tcp[0].sendBuffer = 4'090'000;
         spec.tcp[0].receiveWindow = 3'950'000;
         spec.flows[0].appPerByte.server = 1e9; // a second for each byte
-        World world(spec);
+        World world(TestLoop(), spec);
         world.Start();
         const Flow& flow = world.Flows()[0];
         const SendBuffer& app = flow.legs[0]->Tcp().client->GetSender().Buffer();
