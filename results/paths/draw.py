@@ -17,12 +17,12 @@ from tunnelcc.plots import algorithm_style, gallery
 
 HERE = Path(__file__).parent
 SCENARIO = HERE.parents[1] / "scenarios/examples/starlink-like.toml"
-# Dashes tell the two apart in grey.
-LINES = {"bbr": "-", "cubic": "--"}
+# Dashes tell them apart in grey.
+LINES = {"bbr": "-", "cubic": "--", "cubic without loss": ":"}
 
 
 def starlink_like(results: dict[str, tc.Result]) -> Figure:
-    """Rate and goodput, and RTT, of BBR and CUBIC."""
+    """Rate and goodput, and RTT, of BBR and CUBIC, with loss between hand-overs and without."""
     experiment = results["bbr"].experiment
     figure = Figure(figsize=(7.1, 4.6))
     rates, rtts = figure.subplots(2, 1, sharex=True)
@@ -32,13 +32,14 @@ def starlink_like(results: dict[str, tc.Result]) -> Figure:
         label = "rate of the path" if key == "rate" else "RTT without queue and jitter"
         axes.step(moments, values * unit, where="post", color="#222222", lw=1.2, label=label)
     for cc, line in LINES.items():
-        colour = algorithm_style(cc)["color"]
+        colour = algorithm_style(cc.partition(" ")[0])["color"]
         result = results[cc]
         time = result["time"]
         series = result.dataset["flow_goodput_series"].isel(flow=0).values * 1e-6
         second = np.floor(time - 1e-9).astype(int)  # means of seconds
         goodput = np.bincount(second, series) / np.bincount(second)
-        name, label = cc.upper(), f"goodput, {cc.upper()}"
+        name = cc.replace("cubic", "CUBIC").replace("bbr", "BBR")
+        label = f"goodput, {name}"
         rates.step(
             range(len(goodput)),
             goodput,
@@ -53,21 +54,26 @@ def starlink_like(results: dict[str, tc.Result]) -> Figure:
             label=f"srtt, {name}",
         )  # fmt: skip
     rates.set_ylabel("Mbit/s")
-    rates.set_ylim(0, 260)
+    rates.set_ylim(0, 290)
     rtts.set_ylabel("ms")
-    rtts.set_ylim(0, 310)
+    rtts.set_ylim(0, 360)
     rtts.set_xlabel("time (s)")
     rtts.set_xlim(0, end)
     rtts.set_xticks(np.arange(0, end + 1, 15))
     for axes in (rates, rtts):
-        axes.legend(loc="upper right", ncols=3)
+        axes.legend(loc="upper right", ncols=2, fontsize=8)
         axes.grid(alpha=0.3)
     return figure
 
 
 def _results(_: Path) -> dict[str, tc.Result]:
     experiment = tc.load(SCENARIO)
-    return {cc: tc.run(experiment.with_({"cc": cc}), progress=False) for cc in LINES}
+    found = {}
+    for name in LINES:
+        cc, _, rest = name.partition(" ")
+        changes = {"cc": cc, **({"path.loss": "0%"} if rest else {})}
+        found[name] = tc.run(experiment.with_(changes), progress=False)
+    return found
 
 
 if __name__ == "__main__":

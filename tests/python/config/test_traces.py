@@ -303,3 +303,16 @@ def test_the_example_like_wifi_is_what_its_script_writes():
     rows = module.rows()
     sent = sum(end - begin for (begin, rate), (end, _) in itertools.pairwise(rows) if rate)
     assert sent / rows[-1][0] == pytest.approx(5474 / 5633 / 4, rel=0.05)
+
+
+def test_what_the_path_like_starlinks_says_hangs_on_the_loss_that_it_states():
+    file = ROOT / "scenarios/examples/starlink-like.toml"
+    goodput = {
+        (cc, loss): tc.run(tc.load(file, {"cc": cc, **loss_keys}), progress=False).goodput / 1e6
+        for cc in ("bbr", "cubic")
+        for loss, loss_keys in (("stated", {}), ("none", {"path.loss": "0%"}))
+    }
+    assert {key: round(value) for key, value in goodput.items()} == {
+        ("bbr", "stated"): 111, ("cubic", "stated"): 25, ("bbr", "none"): 111,
+        ("cubic", "none"): 101,
+    }  # fmt: skip
