@@ -44,7 +44,8 @@ def test_every_test_that_the_page_names_exists():
         folder = ROOT / "tests" / ("models" if file.endswith(".cc") else "python")
         text = (folder / file).read_text()
         for test in (name, *re.findall(r"\w+", others)):
-            is_there = re.search(rf"^(class |def |TEST_CASE\([\w:]+,\s+){test}\b", text, re.MULTILINE)
+            declared = rf"^(class |def |TEST_CASE\([\w:]+,\s+){test}\b"
+            is_there = re.search(declared, text, re.MULTILINE)
             assert is_there, (file, test)
 
 
