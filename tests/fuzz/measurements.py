@@ -78,8 +78,9 @@ class Fuzzer:
         except tc.ConfigError:
             return "no path"
         for it in found.estimates.values():
-            assert it.low <= it.value * 1.0001, it
-            assert it.value <= it.high * 1.0001, it
+            least, most = it.interval
+            assert least <= it.value * 1.0001, it
+            assert it.value <= most * 1.0001, it
         experiment = Experiment.parse(found.table)
         assert Experiment.parse(experiment.table()) == experiment
         return "a path"

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tunnelcc.words.quantities import LONG_TIME, PERCENT, RATE, TIME, Scale
+
 if TYPE_CHECKING:
     import xarray
 
@@ -18,14 +20,13 @@ class Goal:
     """A use. ``flows``: its traffic. ``metric``: what counts, of ``flow`` if it is one of several.
 
     ``is_higher``: whether more is better. ``cc_key``: the key of the congestion control that is
-    compared. ``factor``, ``unit``: in which the metric is shown.
+    compared. ``scale``: in which the metric is shown.
     """
 
     words: str
     metric: str
     is_higher: bool
-    factor: float
-    unit: str
+    scale: Scale
     flows: Sequence[Mapping[str, Any]]
     cc_key: str = "cc"
     flow: int | None = None
@@ -38,25 +39,25 @@ _PAGE = 500_000  # bytes
 _PAGES = {"bytes": f"{_PAGE}B", "count": 16, "interarrival": "500ms", "start": "1s"}
 
 GOALS = {
-    "bulk": Goal("one long transfer", "goodput", True, 1e-6, "Mbit/s", ({},)),
+    "bulk": Goal("one long transfer", "goodput", True, RATE, ({},)),
     "short": Goal(
         "pages of 500 kB, one each 500 ms in the mean: time until a page is there",
-        "flow_completion_time", False, 1.0, "s",
+        "flow_completion_time", False, LONG_TIME,
         (_PAGES,),
     ),
     "call": Goal(
         "a call (160 bytes each 20 ms) beside a long transfer: 99th percentile of latency",
-        "flow_message_latency_p99", False, 1e3, "ms",
+        "flow_message_latency_p99", False, TIME,
         (_CALL, {}), flow=0,
     ),
     "mix": Goal(
         "a long transfer, pages and a call together: how near each is to what the idle path gives, "
         "as their geometric mean",
-        MIX, True, 1e2, "%", (_CALL, {}, _PAGES),
+        MIX, True, PERCENT, (_CALL, {}, _PAGES),
     ),
     "fair": Goal(
         "a long transfer beside a neighbour's CUBIC flow without a tunnel: the neighbour's goodput",
-        "flow_goodput", True, 1e-6, "Mbit/s", ({}, {"cc": "cubic", "tunnel": "none"}),
+        "flow_goodput", True, RATE, ({}, {"cc": "cubic", "tunnel": "none"}),
         "flows.0.cc", 1,
     ),
 }  # fmt: skip

@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 
 @dataclass(frozen=True)
 class Quantity:
-    """An amount in SI units: bit/s, byte, packet, segment or speed.
+    """An amount in SI units: s, bit/s, byte, packet, segment, speed, or 1 for a part.
 
     ``most``: the largest amount of one that changes; ``amount`` is then the least.
     """
@@ -78,3 +78,33 @@ class Cause:
     value: Quantity | str | None
     keys: tuple[Key, ...]
     where: Where
+
+
+class Reason(NamedTuple):
+    """Why an estimate is as it is, or what would tell more: a name of ``words.fits.REASONS``.
+
+    ``limit``: what limited the flows, if that is why; ``queue``: what dropped packets.
+    """
+
+    name: str
+    limit: str = ""
+    queue: str = ""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A number that a measurement has told, or not.
+
+    ``interval``: its least and its largest amount. ``is_told``: the measurement tells it; otherwise
+    the ``reason`` has what would.
+    """
+
+    quantity: Quantity
+    interval: tuple[float, float]
+    is_told: bool
+    reason: Reason
+
+    @property
+    def value(self) -> float:
+        """Its amount."""
+        return self.quantity.amount

@@ -21,6 +21,7 @@ from tunnelcc.errors import ConfigError, Problem
 from tunnelcc.metrics.paired import CONFIDENCE, Difference
 from tunnelcc.output.tables import Table, console
 from tunnelcc.plots import check_file, differences, save
+from tunnelcc.words.quantities import PERCENT
 
 _HEADINGS = (
     "rank", "tunnel", "cc", "", "to the best", "bytes", "CPU", "neighbour", "limited by",
@@ -96,14 +97,14 @@ def _statement() -> str:
 def _headings(found: Advice) -> tuple[str, ...]:
     goal = found.goal
     name = goal.metric.removeprefix("flow_").replace("_", " ")
-    return (*_HEADINGS[:3], f"{name} {goal.unit}", *_HEADINGS[4:])
+    return (*_HEADINGS[:3], goal.scale.heading(name), *_HEADINGS[4:])
 
 
 def _cells(found: Advice, place: int, it: Candidate) -> tuple[str, ...]:
     difference = "best"
     if it.to_best is not None:
         difference = difference_text(it.to_best, found.goal, it.value)
-    value = found.goal.factor * it.value
+    value = found.goal.scale.factor * it.value
     return (
         str(place), it.tunnel, it.cc, "–" if np.isnan(value) else f"{value:.4g}", difference,
         _number(it.bytes, ".3f"), _number(it.cpu, ".0%"), _number(it.neighbour, ".0%"), it.limit,
@@ -121,11 +122,10 @@ def difference_text(it: Difference, goal: Goal, value: float, decimals: int = 1)
         return "not known"
     if it.low < least and it.verdict == "undecided":
         return f"not known with {it.pairs} seeds"
-    factor, unit, form = 100.0, "%", f"+.{decimals}f"
-    if not it.is_ratio:
-        factor, unit, form = goal.factor, goal.unit, "+.3g"
-    low, mean, high = (format(factor * v, form) for v in (max(it.low, least), it.mean, it.high))
-    return f"{mean} {unit} [{low}, {high}]".replace("-", "−")
+    scale, form = (PERCENT, f"+.{decimals}f") if it.is_ratio else (goal.scale, "+.3g")
+    ends = (max(it.low, least), it.mean, it.high)
+    low, mean, high = (format(scale.factor * v, form) for v in ends)
+    return f"{scale.heading(mean)} [{low}, {high}]".replace("-", "−")
 
 
 def _number(value: float, form: str) -> str:

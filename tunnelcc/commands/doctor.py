@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from tunnelcc._version import __version__
 from tunnelcc.errors import TunnelccError
+from tunnelcc.words.quantities import RATE
 
 
 @dataclass(frozen=True)
@@ -100,7 +101,9 @@ def _simulation() -> str:
     rates = {}
     for tunnel in ("none", "gost-relay-wss"):
         rates[tunnel] = run(Experiment.parse({**table, "tunnel": tunnel}), progress=False).goodput
-    shown = ", ".join(f"{rate / 1e6:.1f} Mbit/s ({name})" for name, rate in rates.items())
+    shown = ", ".join(
+        f"{RATE.heading(f'{RATE.factor * rate:.1f}')} ({name})" for name, rate in rates.items()
+    )
     if not all(5e6 < rate < 10e6 for rate in rates.values()):
         raise RuntimeError(f"one flow over 10 Mbit/s delivered {shown}")
     return f"one flow over 10 Mbit/s: {shown}"

@@ -21,6 +21,7 @@ from tunnelcc.report.cell import Cell
 from tunnelcc.scenario import Experiment
 from tunnelcc.simulation.result import Result
 from tunnelcc.sweeps.declaration import seeds_of
+from tunnelcc.words.quantities import RATE
 
 
 def measure(experiment: Experiment, seeds: str, plot: Path | None, output: Path | None) -> None:
@@ -92,7 +93,7 @@ def _values(result: Result, measured: Measured) -> dict[str, tuple[float, float]
     for flow, stream in enumerate(measured.flows.streams):
         after = stream.time > since
         of_flow = f"flow {flow} ({stream.congestion}): "
-        found[f"{of_flow}goodput, Mbit/s"] = (
+        found[f"{of_flow}goodput, {RATE.unit}"] = (
             1e-6 * float(result.metric("goodput", flow=flow)),
             1e-6 * measuring.goodput(measured.flows, flow, since),
         )

@@ -21,8 +21,8 @@ from tunnelcc.metrics import Metric, find
 from tunnelcc.output.files import check_file
 from tunnelcc.output.tables import Table, console
 from tunnelcc.schema.toml import parse_value, write_toml
-from tunnelcc.schema.units import shown
 from tunnelcc.searches import Find, Point, search
+from tunnelcc.words.quantities import shown
 
 
 def run(
@@ -114,8 +114,8 @@ def _print(found: Find) -> None:
 
 def _written(metric: Metric, value: float, digits: int = 5) -> str:
     """Write a value of a metric with its unit."""
-    factor, unit = shown(metric.units)
-    return f"{factor * value:.{digits}g} {unit}".rstrip()
+    scale = shown(metric.units)
+    return scale.heading(f"{scale.factor * value:.{digits}g}")
 
 
 def _write(found: Find, output: Path) -> None:

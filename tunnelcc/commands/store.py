@@ -13,11 +13,11 @@ import click
 from tunnelcc.commands.reproduction import command
 from tunnelcc.errors import ConfigError, Problem, RunError
 from tunnelcc.metrics import METRICS
-from tunnelcc.schema.units import mbit
 from tunnelcc.store.store import Store, StoreError
 from tunnelcc.sweeps import export as exports
 from tunnelcc.sweeps import open_results
 from tunnelcc.sweeps.table import text
+from tunnelcc.words.quantities import rate
 
 
 def list_sweeps(directory: Path) -> None:
@@ -58,7 +58,7 @@ def list_runs(directory: Path, name: str) -> None:
             for axis in axes
             if axis not in dims or axis != "point"
         )
-        outcome = row["error"] or f"{mbit(row['goodput'])} Mbit/s"
+        outcome = row["error"] or rate(row["goodput"])
         click.echo(f"{row['run'][:12] or '-' * 12}  {settings}  {outcome}")
 
 

@@ -9,12 +9,14 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import inf
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tunnelcc.analysis.values import Estimate, Quantity, Reason
 from tunnelcc.errors import ConfigError, Problem, TunnelccError
 from tunnelcc.fit.features import as_measured, features
 from tunnelcc.fit.reading import Reading, reading
@@ -36,6 +38,8 @@ ROUNDS = 5
 LONGEST = 30.0
 
 _DROP_TAIL = "drop-tail"
+#: What may drop packets instead of a full drop-tail queue.
+QUEUES = ("codel", "policer")
 # What the search finds.
 _SEARCHED = ("rate", "rtt", "buffer", "loss")
 # Sizes of a policer's bucket (bytes), and the rate of the link behind it, relative to its own.
@@ -43,7 +47,7 @@ _BUCKETS, _FASTER = (15e3, 1e6), 10.0
 # What may drop packets instead of a full queue: its rate is at most this times the goodput's.
 _RATES_OF = {"codel": 1.1, "policer": 1.5}
 # An interval whose ends differ by more than this factor tells too little.
-_TELLS = {"rate": 1.2, "rtt": 1.2, "buffer": 1.4, "loss": float("inf")}
+_TELLS = {"rate": 1.2, "rtt": 1.2, "buffer": 1.4, "loss": inf}
 # If less than this part of the simulations say what limited the flows, it is open.
 _AGREE = 2 / 3
 # Header of IP and TCP with timestamps, bytes: path.rate is of IP packets.
@@ -58,19 +62,10 @@ _OF_PINGS = 0.99
 _LEAST_PINGS = 10
 
 
-@dataclass(frozen=True)
-class Estimate:
-    """A value of the path in SI units, its interval, and how it was found.
-
-    ``is_told``: the measurement tells it; otherwise ``how`` says which one would.
-    """
-
-    name: str
-    value: float
-    low: float
-    high: float
-    is_told: bool
-    how: str
+#: What a fit estimates → its unit.
+_UNITS = {
+    "rate": "bit/s", "rtt": "s", "buffer": "s", "loss": "1", "jitter": "s", "window": "byte",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -181,9 +176,8 @@ def fit(
         alike = [it.values for it in like if it.queue == queue]
         simulated |= _without_full_queue(queue, alike, simulated["loss"])
     elif shares[instead] > 1 - _AGREE:
-        other = instead
-        how = f"{QUEUES[instead]} may have dropped the packets, and not a full queue"
-        simulated["buffer"] = replace(simulated["buffer"], is_told=False, how=how)
+        other, why = instead, Reason("other_drops", queue=instead)
+        simulated["buffer"] = replace(simulated["buffer"], is_told=False, reason=why)
     if measured.pings is not None:
         del simulated["rtt"]  # pings tell it better
     estimates |= simulated
@@ -223,16 +217,27 @@ def _without_full_queue(
     The buffer is that of a policer's bucket, for the scenario.
     """
     bucket = float(np.median([it["buffer"] for it in alike]))
-    how = f"{QUEUES[queue]} dropped the packets, before any queue was full"
     found = {
-        "buffer": Estimate("buffer", bucket, 0.0, float("inf"), False, how),
-        "loss": replace(loss, value=0.0, low=0.0, how=f"the drops of {QUEUES[queue]} are enough"),
+        "buffer": _estimate("buffer", bucket, 0.0, inf, Reason("dropped_before", queue=queue)),
+        "loss": replace(
+            _estimate("loss", 0.0, 0.0, loss.interval[1], Reason("enough_drops", queue=queue)),
+            is_told=loss.is_told,
+        ),
     }
     if queue == "policer":
         least, value, most = interval(np.array([it["rate"] for it in alike])).tolist()
         is_told = most <= _TELLS["rate"] * least
-        found["rate"] = Estimate("rate", value, least, most, is_told, "simulations of a policer")
+        why = Reason("simulations", queue=queue)
+        found["rate"] = _estimate("rate", value, least, most, why, is_told=is_told)
     return found
+
+
+def _estimate(
+    name: str, value: float, least: float, most: float, why: Reason | str, *, is_told: bool = False
+) -> Estimate:
+    """Return an estimate of a value with its interval. ``why``: the reason, or its name."""
+    reason = Reason(why) if isinstance(why, str) else why
+    return Estimate(Quantity(value, _UNITS[name]), (least, most), is_told, reason)
 
 
 def _results(
@@ -344,49 +349,28 @@ class _Prior:
         """Return estimates from values that fit."""
         found = {}
         ends = interval(self._values(points)).T.tolist()
-        for place, (name, (least, value, most)) in enumerate(zip(_SEARCHED, ends, strict=True)):
-            how, is_told = "simulations", most <= _TELLS[name] * least
+        for name, (least, value, most) in zip(_SEARCHED, ends, strict=True):
+            why, is_told = Reason("simulations"), most <= _TELLS[name] * least
             if name == "loss":
                 none = 3 * self.floor
-                if least <= none:
-                    least = 0.0
+                least = 0.0 if least <= none else least
                 value = 0.0 if value <= none else value
-                if most >= 0.9 * float(np.exp(self.bounds[place, 1])):
-                    is_told = False
-                    how = "tells no more; `ping -c 1000 -i 0.01` on an idle path would"
-            elif not is_told and name == "rate":
-                how = (
-                    f"the flow was limited by {KINDS.get(limit, limit)}: several flows "
-                    "(iperf3 -P 8), or UDP (iperf3 -u), would tell"
-                )
-            elif not is_told and name == "buffer":
-                how = "the flow did not fill it: CUBIC without random loss, or several flows, would"
-                if limit in ("link", "queue", "congestion_window"):
-                    how = "a longer measurement would tell it better"
-                    if not self.found.has_raw_rtt:
-                        how = "only with the RTT without queues: `ping` before the flow would tell"
+                if most >= 0.9 * float(np.exp(self.bounds[_SEARCHED.index(name), 1])):
+                    is_told, why = False, Reason("idle_pings")
             elif not is_told:
-                how = "`ping` before the flow starts would tell"
-            found[name] = Estimate(name, value, least, most, is_told, how)
+                why = self._missing(name, limit)
+            found[name] = _estimate(name, value, least, most, why, is_told=is_told)
         return found
 
-
-#: What may drop packets instead of a full drop-tail queue → in words.
-QUEUES = {"codel": "CoDel (as in FQ-CoDel and CAKE)", "policer": "a policer"}
-#: What limited flows → in words.
-KINDS = {
-    "link": "the rate of the link",
-    "receive_window": "the receiver's window",
-    "send_buffer": "the sender's buffer",
-    "application": "the application, or a window that the files do not tell",
-    "random_loss": "random loss, which keeps the congestion window small",
-    "queue": "the congestion window: the queue drops before the link is full",
-    "congestion_window": "the congestion window",
-    "pacing": "the rate that congestion control chose",
-    "policer": "a policer",
-    "codel": "CoDel, which keeps the queue short",
-    "network": "the network",
-}
+    def _missing(self, name: str, limit: str) -> Reason:
+        """Return what would tell a value that the simulations do not."""
+        if name == "rate":
+            return Reason("other_limit", limit)
+        if name == "rtt":
+            return Reason("ping_before")
+        if limit not in ("link", "queue", "congestion_window"):
+            return Reason("not_filled")
+        return Reason("longer" if self.found.has_raw_rtt else "raw_rtt")
 
 
 def _read_directly(found: Reading) -> dict[str, Estimate]:
@@ -398,49 +382,40 @@ def _read_directly(found: Reading) -> dict[str, Estimate]:
     low = (0.98 if found.has_raw_rtt else 0.9) * least
     if found.measured.pings is not None:
         low = _OF_PINGS * least
-    how = "least of single RTTs" if found.has_raw_rtt else "least of smoothed RTTs"
-    estimates["rtt"] = Estimate("rtt", least, low, least, True, how)
+    why = "single_rtts" if found.has_raw_rtt else "smoothed_rtts"
+    estimates["rtt"] = _estimate("rtt", least, low, least, why, is_told=True)
     rate = found.goodput * (mss + _HEADER) / mss
     is_full = found.limit == "network"
-    how = "at least the goodput"
-    if not is_full:
-        how = (
-            f"the flow was limited by {KINDS[found.limit]}, which tells nothing of the link: "
-            "several flows (iperf3 -P 8) or UDP (iperf3 -u) would"
-        )
+    missing = Reason("goodput") if is_full else Reason("limited", found.limit)
     top = found.highest * (mss + _HEADER) / mss
     guess = max(top * _SPARE if is_full else max(2 * top, 100e6), rate)
-    estimates["rate"] = Estimate("rate", guess, rate, float("inf"), False, how)
+    estimates["rate"] = _estimate("rate", guess, rate, inf, missing)
     if found.plateau > 0:
         full = found.plateau * (mss + _HEADER) / mss
-        how = "the goodput stays the same while RTTs change"
-        estimates["rate"] = Estimate("rate", full, 0.99 * full, 1.01 * full, True, how)
-    how = "a flow that fills it would tell: CUBIC, with windows larger than rate × RTT"
-    estimates["buffer"] = Estimate("buffer", least, 0.0, float("inf"), False, how)
+        estimates["rate"] = _estimate(
+            "rate", full, 0.99 * full, 1.01 * full, "plateau", is_told=True
+        )
+    estimates["buffer"] = _estimate("buffer", least, 0.0, inf, "filling_flow")
     segments = found.segments
     if np.isfinite(found.retransmits):
         loss, low, high = _proportion(found.retransmits, segments + found.retransmits)
         # Retransmissions are of losses of the queue, too, and some are needless.
-        how = "retransmissions; the queue's drops and needless ones count, too"
-        value = 0.0 if is_full else loss
-        estimates["loss"] = Estimate("loss", value, 0.0 if is_full else low, high, not is_full, how)
+        value, low = (0.0, 0.0) if is_full else (loss, low)
+        estimates["loss"] = _estimate(
+            "loss", value, low, high, "retransmissions", is_told=not is_full
+        )
     else:
-        how = "the file counts no retransmissions: iperf3, ss or a capture would"
-        estimates["loss"] = Estimate("loss", 0.0, 0.0, 1.0, False, how)
+        estimates["loss"] = _estimate("loss", 0.0, 0.0, 1.0, "no_counts")
     pings = found.measured.pings
     if pings is not None and len(pings.rtts) >= _LEAST_PINGS:
         away = pings.rtts - pings.rtts.min()
         half = 1.96 * float(np.std(away)) / np.sqrt(len(away))
         mean = float(np.mean(away))
-        estimates["jitter"] = Estimate(
-            "jitter", mean, max(mean - half, 0.0), mean + half, True,
-            "pings above the least, of both directions",
-        )  # fmt: skip
-    if found.window > 0:
-        window = found.window
-        is_known = found.limit == "receive_window"
-        how = "snd_wnd" + (", which the flow filled" if is_known else ", as the receiver offered")
-        estimates["window"] = Estimate("window", window, window, window, True, how)
+        low = max(mean - half, 0.0)
+        estimates["jitter"] = _estimate("jitter", mean, low, mean + half, "pings", is_told=True)
+    if (window := found.window) > 0:
+        why = "window_filled" if found.limit == "receive_window" else "window_offered"
+        estimates["window"] = _estimate("window", window, window, window, why, is_told=True)
     return estimates
 
 
@@ -510,4 +485,4 @@ def _known(name: str) -> str:
     return name
 
 
-__all__ = ["CONFIDENCE", "KINDS", "QUEUES", "RUNS", "Estimate", "Fit", "direct", "fit", "read_all"]
+__all__ = ["CONFIDENCE", "QUEUES", "RUNS", "Fit", "direct", "fit", "read_all"]

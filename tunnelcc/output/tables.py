@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import sys
 import textwrap
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from rich.cells import cell_len
 from rich.console import Console
@@ -23,6 +24,16 @@ def console(width: int = 120) -> Console:
     return Console(width=None if sys.stdout.isatty() else width, highlight=False, emoji=False)
 
 
+class Column(NamedTuple):
+    """``cell``: of a row. ``when``: whether there is such a column. For the rest, see Table."""
+
+    heading: str
+    cell: Callable[[Any], str]
+    when: bool = True
+    is_number: bool = True
+    is_whole: bool = False
+
+
 @dataclass(frozen=True)
 class Table:
     """Rows of text under a title.
@@ -37,6 +48,19 @@ class Table:
     numbers: Collection[int] = ()
     notes: Sequence[str] = ()
     whole: Collection[int] = ()
+
+    @classmethod
+    def of(cls, title: str, rows: Iterable[Any], columns: Iterable[Column]) -> Table:
+        """Return a table of the columns that there are, with a row for each of ``rows``."""
+        there, given = [it for it in columns if it.when], list(rows)
+        places = range(len(there))
+        return cls(
+            title,
+            [it.heading for it in there],
+            [[it.cell(row) for it in there] for row in given],
+            [place for place in places if there[place].is_number],
+            whole=[place for place in places if there[place].is_whole],
+        )
 
     def print(self, console: Console, kinds: Mapping[str, str] | None = None) -> None:
         """Print it. ``kinds``: text of a verdict cell → good, fair, bad or note."""

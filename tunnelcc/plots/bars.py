@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tunnelcc.plots import scales
-from tunnelcc.plots.scales import Scale
 from tunnelcc.plots.selection import Line, Selection
 from tunnelcc.plots.spread import spread
 from tunnelcc.plots.style import algorithm_style, hatch
+from tunnelcc.words.quantities import Scale
 
 if TYPE_CHECKING:
     import xarray

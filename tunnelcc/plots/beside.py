@@ -10,7 +10,7 @@ import numpy as np
 
 from tunnelcc.plots.layout import set_title
 from tunnelcc.plots.style import STYLE, save, take_literally
-from tunnelcc.schema.units import spaced
+from tunnelcc.words.quantities import RATE, spaced
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _SIMULATED = {"color": "#0072B2", "linewidth": 1.3}
 _MEASURED = {"color": "#D55E00", "linewidth": 1.0, "marker": ".", "markersize": 4, "alpha": 0.8}
 _LABELS = (
-    "goodput (Mbit/s)",
+    RATE.label("goodput"),
     "smoothed RTT (ms)",
     "congestion window\n(segments)",
     "retransmissions\n(segments so far)",

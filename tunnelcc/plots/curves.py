@@ -14,11 +14,12 @@ from tunnelcc.plots import scales
 from tunnelcc.plots.bars import draw_bars
 from tunnelcc.plots.layout import finish, panels
 from tunnelcc.plots.limits import limits_told
-from tunnelcc.plots.scales import Positions, Scale
+from tunnelcc.plots.scales import Positions
 from tunnelcc.plots.selection import BY_FLOW, MOST_NAMED, Line, Selection
 from tunnelcc.plots.spread import explained, spread
 from tunnelcc.plots.style import algorithm_style
 from tunnelcc.plots.theory import TheoryLine, capacity, experiments, theory_lines
+from tunnelcc.words.quantities import Scale
 
 if TYPE_CHECKING:
     import xarray

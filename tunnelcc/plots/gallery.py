@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tunnelcc.plots.style import STYLE, hatch, save
+from tunnelcc.words.quantities import RATE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -74,4 +75,4 @@ def bars_of_flows(axes: Axes, rows: Sequence[tuple[str, Sequence[tuple[ArrayLike
             )  # fmt: skip
     axes.set_yticks(range(len(rows)), [name for name, _ in rows])
     axes.grid(visible=False, axis="y")
-    axes.set_xlabel("goodput (Mbit/s)")
+    axes.set_xlabel(RATE.label("goodput"))

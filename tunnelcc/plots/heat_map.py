@@ -15,6 +15,7 @@ from tunnelcc.plots import scales
 from tunnelcc.plots.layout import finish, panels
 from tunnelcc.plots.limits import limits_told
 from tunnelcc.plots.selection import Selection
+from tunnelcc.words.quantities import PLAIN, short
 
 if TYPE_CHECKING:
     import xarray
@@ -101,7 +102,7 @@ def label(axes: Axes, x: xarray.DataArray, y: xarray.DataArray) -> None:
     """Write the values of both axes beside the cells."""
     for axis, coordinate in ((axes.xaxis, x), (axes.yaxis, y)):
         axis.set_ticks(range(coordinate.size), _ticks(coordinate))
-        unit = scales.scale_of(coordinate) if scales.is_number(coordinate) else scales.Scale(1, "")
+        unit = scales.scale_of(coordinate) if scales.is_number(coordinate) else PLAIN
         axis.set_label_text(unit.label(scales.name_of(coordinate)))
     if sum(map(len, _ticks(x))) > _MOST_LETTERS:
         axes.tick_params(axis="x", rotation=30)
@@ -111,7 +112,7 @@ def _ticks(coordinate: xarray.DataArray) -> Sequence[str]:
     if not scales.is_number(coordinate):
         return [str(name) for name in coordinate.values]
     factor = scales.scale_of(coordinate).factor
-    return [scales.short(factor * value) for value in coordinate.values]
+    return [short(factor * value) for value in coordinate.values]
 
 
 def _limits(grids: list[xarray.DataArray], value: str) -> tuple[float, float]:

@@ -10,8 +10,8 @@ import numpy as np
 
 from tunnelcc.metrics import drift
 from tunnelcc.plots import scales
-from tunnelcc.schema.units import spaced
 from tunnelcc.words import causes
+from tunnelcc.words.quantities import spaced
 
 if TYPE_CHECKING:
     import xarray

@@ -14,7 +14,8 @@ from tunnelcc.network.connection import Connection
 from tunnelcc.network.topology import ResolvedLink, Step, Topology
 from tunnelcc.plots.flows import tunnel_name
 from tunnelcc.plots.style import STYLE, category_style, check_file, save, take_literally
-from tunnelcc.schema.units import format_rate, format_time, spaced
+from tunnelcc.schema.units import format_rate, format_time
+from tunnelcc.words.quantities import LARGE_RATE, RATE, spaced
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -281,7 +282,7 @@ def _groups(result: Result, colours: Sequence[Any] = ()) -> list[Group]:
         rate = float(sum(goodputs[flows])) / 1e6
         loads = _together(ways)
         later = " (dashed: after a fail-over)" if 0 in loads.values() else ""
-        label = f"{count}{first.flow.label}{inside}: {rate:.3g} Mbit/s{later}"
+        label = f"{count}{first.flow.label}{inside}: {RATE.heading(f'{rate:.3g}')}{later}"
         colour = colours[number] if colours else _colour(number)
         groups.append(Group(label, colour, loads, tunnels))
     for source, placed in zip(experiment.cross_traffic, network.cross_traffic, strict=True):
@@ -496,7 +497,8 @@ def _link_text(
 
 
 def _rate(rate: float) -> str:
-    return f"{rate / 1e9:g} Gbit/s" if rate >= 1e9 else f"{rate / 1e6:g} Mbit/s"
+    scale = LARGE_RATE if rate >= 1e9 else RATE
+    return scale.heading(f"{scale.factor * rate:g}")
 
 
 def _extent(places: dict[str, Place], result: Result) -> tuple[float, float, float, float]:

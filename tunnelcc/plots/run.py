@@ -15,8 +15,8 @@ from tunnelcc.plots.flows import Kind, colours, kinds, style_of
 from tunnelcc.plots.layout import set_title
 from tunnelcc.plots.network import draw_network, has_network, network_height
 from tunnelcc.plots.style import STYLE, category_style, check_file, save, take_literally
-from tunnelcc.schema.units import spaced
 from tunnelcc.simulation import fair
+from tunnelcc.words.quantities import RATE, spaced
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -124,8 +124,8 @@ def _plot_goodput(axes: Axes, result: Result) -> None:
         else:
             axes.stairs(rates * level / rate, moments, baseline=None, **look)
     else:
-        axes.plot([], [], " ", label=f"{label} {level:.4g} Mbit/s, not shown")
-    axes.set_ylabel("goodput (Mbit/s)")
+        axes.plot([], [], " ", label=f"{label} {RATE.heading(f'{level:.4g}')}, not shown")
+    axes.set_ylabel(RATE.label("goodput"))
     is_above = np.max(together, initial=0) > _MOST_OF_CAPACITY * rate
     note = " (peaks above the rate: data that had waited for a lost packet)"
     axes.set_title("Goodput of each flow" + note * bool(is_above))

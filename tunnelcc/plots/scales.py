@@ -6,7 +6,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from tunnelcc import core
 from tunnelcc.config.keys import key_info
 from tunnelcc.schema import units
+from tunnelcc.words.quantities import LARGE_RATE, LONG_TIME, PERCENT, RATE, TIME, Scale, short
 
 if TYPE_CHECKING:
     import xarray
@@ -62,23 +62,6 @@ _WRITERS: dict[str, Callable[[float], str]] = {
 }
 
 
-@dataclass(frozen=True)
-class Scale:
-    """``factor``: from SI to the shown unit. ``unit``: its name."""
-
-    factor: float
-    unit: str
-
-    def text(self, value: float) -> str:
-        """Write a value (SI) with its unit."""
-        number = short(self.factor * value)
-        return f"{number} {self.unit}" if self.unit else number
-
-    def label(self, name: str) -> str:
-        """Return the label of an axis."""
-        return f"{name} ({self.unit})" if self.unit else name
-
-
 def scale_of(variable: xarray.DataArray) -> Scale:
     """Return the scale for a variable or a coordinate in SI units."""
     return scale_for(str(variable.name), str(variable.attrs.get("units", "1")), variable.values)
@@ -89,16 +72,16 @@ def scale_for(name: str, unit: str, values: ArrayLike) -> Scale:
     numbers = np.asarray(values, dtype=float)
     largest = float(np.nanmax(np.abs(numbers), initial=0)) if np.isfinite(numbers).any() else 0.0
     if unit == "s":
-        return Scale(1, "s") if largest >= 2 or not largest else Scale(1e3, "ms")
+        return LONG_TIME if largest >= 2 or not largest else TIME
     if unit == "bit/s":
-        return Scale(1e-9, "Gbit/s") if largest >= 1e10 else Scale(1e-6, "Mbit/s")
+        return LARGE_RATE if largest >= 1e10 else RATE
     if unit == "byte":
         positive = numbers[numbers > 0]
         if positive.size and positive.min() < _LEAST_KILOBYTE and largest < _MOST_BYTES:
             return Scale(1, "bytes")
         return Scale(1e-6, "MB") if largest >= 1e6 else Scale(1e-3, "kB")
     if unit == "1" and is_percentage(name):
-        return Scale(100, "%")
+        return PERCENT
     return Scale(1, {"1": "", "bdp": "BDP", "packet": "packets"}.get(unit, unit))
 
 
@@ -198,11 +181,6 @@ class Positions:
             texts = [short(self.scale.factor * value) for value in chosen]
             axes.set_xticks([float(self.of(value)) for value in chosen], texts)
             axes.minorticks_off()
-
-
-def short(number: float) -> str:
-    """Write a number with three digits, or all digits of a large one."""
-    return f"{number:.3g}" if abs(number) < 1000 else f"{number:.0f}"
 
 
 def _thinned(

@@ -24,6 +24,7 @@ from tunnelcc.plots import scales
 from tunnelcc.plots.style import ALGORITHMS, algorithm_style, category_style, member_style
 from tunnelcc.schema import units
 from tunnelcc.schema.toml import parse_toml
+from tunnelcc.words.quantities import spaced
 
 if TYPE_CHECKING:
     import xarray
@@ -318,7 +319,7 @@ class Selection:
     def title(self) -> str:
         """Return the scenario's title, and the fixed values."""
         own = self._title_of_scenario()
-        title = own or units.spaced(str(self.results.attrs.get("title", "")))
+        title = own or spaced(str(self.results.attrs.get("title", "")))
         return ", ".join(part for part in (title, *self.fixed) if part)
 
     def _title_of_scenario(self) -> str:

@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
 from math import isnan
 from typing import TYPE_CHECKING, Any
 
@@ -14,10 +16,10 @@ from tunnelcc.analysis import busy, path_mtu
 from tunnelcc.analysis.counters import path_leg
 from tunnelcc.analysis.values import Cause
 from tunnelcc.metrics import METRICS, drift, evaluate
-from tunnelcc.output.tables import Table, console, grid
-from tunnelcc.schema.units import format_time, mbit, shown
+from tunnelcc.output.tables import Column, Table, console, grid
+from tunnelcc.schema.units import format_time
 from tunnelcc.words import causes, lists, warnings
-from tunnelcc.words.quantities import percent
+from tunnelcc.words.quantities import RATE, mbit, ms, number, percent, rate, shown
 
 if TYPE_CHECKING:
     import xarray
@@ -58,7 +60,7 @@ def print_result(result: Result, metrics: Sequence[str] = ()) -> None:
     early = sum(it.bytes is not None and it.start < experiment.warmup for it in placed)
     those = "1 flow that starts" if early == 1 else f"{early} flows that start"
     lines = [
-        ("goodput", f"{_mbps(result.goodput)} Mbit/s"),
+        ("goodput", rate(result.goodput)),
         # Of flows that end, it tells nothing.
         *(
             []
@@ -133,8 +135,8 @@ def _path_lines(totals: dict[str, Any]) -> list[tuple[str, str]]:
             "queueing delay",
             told(
                 lambda way: (
-                    f"mean {_ms(way['link_queue_delay_mean'])} ms, "
-                    f"p95 {_ms(way['link_queue_delay_p95'])} ms"
+                    f"mean {ms(way['link_queue_delay_mean'])} ms, "
+                    f"p95 {ms(way['link_queue_delay_p95'])} ms"
                 )
             ),
         ),
@@ -172,7 +174,7 @@ def print_measured(result: Result, measured: Measurement) -> None:
     theirs = measured.mean_goodput(result.experiment.warmup)
     ratio = f"{result.goodput / theirs:.2f}" if theirs else "–"
     console().print(
-        f"measured: {_mbps(theirs)} Mbit/s, {len(measured.streams)} streams "
+        f"measured: {rate(theirs)}, {len(measured.streams)} streams "
         f"({measured.source}); simulated / measured {ratio}",
         markup=False, soft_wrap=True,
     )  # fmt: skip
@@ -196,12 +198,12 @@ def print_harm(found: xarray.Dataset) -> None:
         rows.append((
             str(members[0]) if len(members) == 1 else f"{len(members)} flows, mean",
             *labels[members[0]],
-            *(_mbps(float(values[members].mean())) for values in rates),
-            *(_number(_mean(each[it] for it in members), 3) for each in times if has_times),
-            _part(float(found.flow_harm.values[members].mean())),
+            *(mbit(float(values[members].mean())) for values in rates),
+            *(number(_mean(each[it] for it in members), 3) for each in times if has_times),
+            number(float(found.flow_harm.values[members].mean()), 3),
         ))  # fmt: skip
     columns = (
-        "flow", "path cc", "tunnel", "goodput Mbit/s", "alone",
+        "flow", "path cc", "tunnel", RATE.heading("goodput"), "alone",
         *(("completion s", "alone") if has_times else ()), "harm",
     )  # fmt: skip
     whole = "goodput alone, or of the completion time," if has_times else "goodput alone"
@@ -211,10 +213,10 @@ def print_harm(found: xarray.Dataset) -> None:
         names = ("others_goodput", "others_goodput_without", "tunnel_harm")
         numbers = zip(*(found[name].values for name in names), strict=True)
         of_tunnels = [
-            (name, _mbps(here), _mbps(without), _part(harm))
+            (name, mbit(here), mbit(without), number(harm, 3))
             for name, (here, without, harm) in zip(found.tunnel.values, numbers, strict=True)
         ]
-        titles = ("tunnel", "others Mbit/s", "without it", "harm")
+        titles = ("tunnel", RATE.heading("others"), "without it", "harm")
         title = "Harm of tunnels to the flows outside them"
         Table(title, titles, of_tunnels, (1, 2, 3)).print(console())
 
@@ -277,9 +279,9 @@ def _relay_lines(totals: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """Tell which datagrams relays dropped."""
     tables = {"flow": "flows", "cross_traffic": "cross_traffic", "ping": "pings"}
     for of, table in tables.items():
-        for number, it in enumerate(totals[table]):
+        for place, it in enumerate(totals[table]):
             if dropped := it.get(f"{of}_relay_drops"):
-                name = f"flow {number}" if of == "flow" else f"{table}.{number}"
+                name = f"flow {place}" if of == "flow" else f"{table}.{place}"
                 yield "relay", f"dropped {dropped} datagrams of {name}"
 
 
@@ -318,94 +320,113 @@ def _metric_lines(result: Result, names: Iterable[str]) -> Iterator[tuple[str, s
     named = (METRICS[name] for name in names if name in METRICS)
     for metric in (*result.own_metrics, *named):
         found = evaluate(metric, result) if metric.is_own else metric(result)
-        factor, unit = shown(metric.units)
-        values = (f"{factor * value:.6g}" for value in np.reshape(found, -1))
-        yield metric.long_name, f"{', '.join(values)} {unit}".rstrip()
+        scale = shown(metric.units)
+        values = (f"{scale.factor * value:.6g}" for value in np.reshape(found, -1))
+        yield metric.long_name, scale.heading(", ".join(values))
 
 
 def _share(part: float, whole: float) -> str:
     return percent(part / whole if whole else None)
 
 
+@dataclass(frozen=True)
+class _Row:
+    """The flows of a row. ``carriers``: theirs, and ``is_told``: a row above has their numbers."""
+
+    entry: int | None
+    flows: list[dict[str, Any]]
+    carriers: list[dict[str, Any]]
+    is_told: bool
+
+    @property
+    def legs(self) -> list[dict[str, Any]]:
+        """What crosses the path."""
+        return [*self.carriers, *(_path_leg(it) for it in self.flows if len(it["legs"]) == 1)]
+
+    @property
+    def timed(self) -> list[dict[str, Any]]:
+        """The flows whose messages arrive."""
+        return [flow for flow in self.flows if flow["flow_messages_delivered"]]
+
+    def counted(self, name: str, legs: list[dict[str, Any]]) -> str:
+        """Return a sum over connections, which may be another row's."""
+        return _SHARED if self.is_told else str(sum(leg[name] for leg in legs))
+
+    def some(self, what: str, name: str) -> str:
+        """Return a text that the flows have in common, or how many there are."""
+        return _some(what, (flow[name] for flow in self.flows))
+
+
 def _flow_table(totals: dict[str, Any], result: Result) -> Table:
-    placed = result.network.flows
-    flows, tunnels = totals["flows"], _tunnels_of_flows(totals)
-    differ = len(set(tunnels.values())) > 1
-    tunnelled = any(len(flow["legs"]) > 1 for flow in flows)
-    has_messages = any(flow["flow_messages_due"] for flow in flows)
-    is_finite = any("bytes" in entry for entry in totals["experiment"]["flows"])
-    is_both_ways = len({flow["flow_direction"] for flow in flows}) > 1
-    columns = [
-        "flow",
-        "cc",
-        *(["tunnel"] if differ else []),
-        *(["direction"] if is_both_ways else []),
-    ]
-    has_transports = {flow["flow_transport"] for flow in flows} != {"tcp"}
-    columns += ["transport"] if has_transports else []
-    rows_of_flows = [*_rows(flows, placed)]
-    summed = ", sum" if len(rows_of_flows) < len(flows) else ""
-    columns += [f"goodput Mbit/s{summed}", *(["completion s"] if is_finite else []), "Retr"]
-    columns += ["carrier cc", "carrier retr"] if tunnelled else []
-    columns += ["RTOs", "srtt ms", "p95 ms", "limited by"]
-    columns += ["messages: mean ms", "p99 ms"] if has_messages else []
-    rows: list[list[str]] = []
-    told: set[tuple[int, str]] = set()
-    for entry, members in rows_of_flows:
-        # Flows may share a carrier, which counts once.
-        of_each = _carriers(members)
-        carriers = list(of_each.values())
+    placed, flows, tunnels = result.network.flows, totals["flows"], _tunnels_of_flows(totals)
+    rows, told = [], set[tuple[int, str]]()
+    for entry, members in _rows(flows, placed):
+        of_each = _carriers(members)  # flows may share a carrier, which counts once
         is_told = bool(of_each) and told.issuperset(of_each)
+        rows.append(_Row(entry, members, list(of_each.values()), is_told))
         told.update(of_each)
-        legs = [*carriers, *(_path_leg(flow) for flow in members if len(flow["legs"]) == 1)]
-        ending = [flow for flow in members if placed[flow["flow"]].bytes is not None]
-        row = [
-            _label(entry, members),
-            core.congestion_label(members[0]["flow_app_cc"]),
-            *([_some("tunnels", (tunnels[it["flow"]] for it in members))] if differ else []),
-            *(
-                [_some("directions", (it["flow_direction"] for it in members))]
-                if is_both_ways
-                else []
-            ),
-            *(
-                [_some("transports", (it["flow_transport"] for it in members))]
-                if has_transports
-                else []
-            ),
-            _mbps(sum(flow["flow_goodput"] for flow in members)),
-            *([_completion(ending, result.experiment)] if is_finite else []),
-            str(sum(flow["flow_socket_retransmits"] for flow in members)),
-        ]
-        if tunnelled:
-            row += (
-                [
-                    core.congestion_label(carriers[0]["leg_cc"]),
-                    _SHARED if is_told else str(sum(leg["retransmits"] for leg in carriers)),
-                ]
-                if carriers
-                else ["", ""]
-            )
-        row += [
-            _SHARED if is_told else str(sum(leg["rtos"] for leg in legs)),
-            _ms(_mean(leg["srtt_mean"] for leg in legs)),
-            _ms(_most(leg["srtt_p95"] for leg in legs)),
-            _limit(members, result),
-        ]
-        if has_messages:
-            timed = [flow for flow in members if flow["flow_messages_delivered"]]
-            row += [
-                _ms(_mean(flow["flow_message_latency_mean"] for flow in timed)),
-                _ms(_most(flow["flow_message_latency_p99"] for flow in timed)),
-            ]
-        rows.append(row)
-    numbers = [
-        index
-        for index, name in enumerate(columns)
-        if name not in ("flow", "cc", "tunnel", "direction", "carrier cc", "limited by")
+    is_summed, has_carriers = len(rows) < len(flows), any(row.carriers for row in rows)
+    has_messages = any(flow["flow_messages_due"] for flow in flows)
+
+    def completion(it: _Row) -> str:
+        ending = [flow for flow in it.flows if placed[flow["flow"]].bytes is not None]
+        return _completion(ending, result.experiment)
+
+    def carrier_cc(it: _Row) -> str:
+        return core.congestion_label(it.carriers[0]["leg_cc"]) if it.carriers else ""
+
+    text = partial(Column, is_number=False)
+    columns = [
+        text("flow", lambda it: _label(it.entry, it.flows), is_whole=True),
+        text("cc", lambda it: core.congestion_label(it.flows[0]["flow_app_cc"])),
+        text(
+            "tunnel",
+            lambda it: _some("tunnels", (tunnels[flow["flow"]] for flow in it.flows)),
+            len({*tunnels.values()}) > 1,
+            is_whole=True,
+        ),
+        text(
+            "direction",
+            lambda it: it.some("directions", "flow_direction"),
+            len({flow["flow_direction"] for flow in flows}) > 1,
+        ),
+        Column(
+            "transport",
+            lambda it: it.some("transports", "flow_transport"),
+            {flow["flow_transport"] for flow in flows} != {"tcp"},
+        ),
+        Column(
+            RATE.heading("goodput") + ", sum" * is_summed,
+            lambda it: mbit(sum(flow["flow_goodput"] for flow in it.flows)),
+        ),
+        Column(
+            "completion s",
+            completion,
+            any("bytes" in entry for entry in totals["experiment"]["flows"]),
+        ),
+        Column("Retr", lambda it: str(sum(flow["flow_socket_retransmits"] for flow in it.flows))),
+        text("carrier cc", carrier_cc, has_carriers),
+        Column(
+            "carrier retr",
+            lambda it: it.counted("retransmits", it.carriers) if it.carriers else "",
+            has_carriers,
+        ),
+        Column("RTOs", lambda it: it.counted("rtos", it.legs)),
+        Column("srtt ms", lambda it: ms(_mean(leg["srtt_mean"] for leg in it.legs))),
+        Column("p95 ms", lambda it: ms(_most(leg["srtt_p95"] for leg in it.legs))),
+        text("limited by", lambda it: _limit(it.flows, result), is_whole=True),
+        Column(
+            "messages: mean ms",
+            lambda it: ms(_mean(flow["flow_message_latency_mean"] for flow in it.timed)),
+            has_messages,
+        ),
+        Column(
+            "p99 ms",
+            lambda it: ms(_most(flow["flow_message_latency_p99"] for flow in it.timed)),
+            has_messages,
+        ),
     ]
-    whole = [columns.index(name) for name in ("flow", "tunnel", "limited by") if name in columns]
-    return Table("", columns, rows, numbers, whole=whole)
+    return Table.of("", rows, columns)
 
 
 def _datagram_table(totals: dict[str, Any]) -> Table | None:
@@ -416,7 +437,7 @@ def _datagram_table(totals: dict[str, Any]) -> Table | None:
             "UDP" if flow["flow_traffic"] == "constant" else flow["flow_traffic"],
             *_of_datagrams(flow, "flow"),
             percent(flow["flow_late_share"]),
-            _number(flow["flow_mos"], 2),
+            number(flow["flow_mos"], 2),
         )
         for flow in totals["flows"]
         if flow["flow_transport"] == "udp"
@@ -440,8 +461,8 @@ def _of_datagrams(totals: dict[str, Any], of: str) -> tuple[str, ...]:
         str(totals[f"{of}_sent"]),
         _share(expected - received, expected),
         _share(totals[f"{of}_reordered"], received),
-        *(_ms(totals[f"{of}_delay_{part}"]) for part in ("mean", "p50", "p95", "p99")),
-        _ms(totals[f"{of}_jitter"]),
+        *(ms(totals[f"{of}_delay_{part}"]) for part in ("mean", "p50", "p95", "p99")),
+        ms(totals[f"{of}_jitter"]),
     )
 
 
@@ -455,7 +476,7 @@ def _ping_table(totals: dict[str, Any], result: Result) -> Table | None:
             "none" if placed.tunnel is None else result.tunnel_names[placed.tunnel],
             str(ping["ping_sent"]),
             _share(ping["ping_expected"] - ping["ping_received"], ping["ping_expected"]),
-            *(_ms(ping[f"ping_delay_{part}"]) for part in ("mean", "p50", "p95", "p99")),
+            *(ms(ping[f"ping_delay_{part}"]) for part in ("mean", "p50", "p95", "p99")),
             "–" if trimmed is None else f"{60 / trimmed:.0f}",
         ))  # fmt: skip
     columns = ("ping", "tunnel", "sent", "lost", "RTT ms", "p50", "p95", "p99", "RPM")
@@ -482,14 +503,14 @@ def _limit(members: list[dict[str, Any]], result: Result) -> str:
 
 def _jain(totals: dict[str, Any]) -> str:
     found, flows = totals["metrics"], totals["flows"]
-    text = _number(found["jain"], 3)
+    text = number(found["jain"], 3)
     without = sum(flow["flow_carrier"] is None for flow in flows)
     for groups, count in (
         ("users", len(totals["users"])),
         ("carriers", len(totals["carriers"]) + without),
     ):
         if 1 < count < len(flows):
-            text += f", between {groups} {_number(found[f'jain_{groups}'], 3)}"
+            text += f", between {groups} {number(found[f'jain_{groups}'], 3)}"
     return text
 
 
@@ -542,7 +563,7 @@ def _completion(flows: list[dict[str, Any]], experiment: Experiment) -> str:
         if start is not None and start >= experiment.warmup
     ]
     done = sum(time is not None for time in times)
-    text = _number(_mean(times), 3)
+    text = number(_mean(times), 3)
     return text if len(times) in (1, done) else f"{text} ({done} of {len(times)})"
 
 
@@ -553,19 +574,3 @@ def _mean(values: Iterable[float | None]) -> float | None:
 
 def _most(values: Iterable[float | None]) -> float | None:
     return max((value for value in values if value is not None), default=None)
-
-
-def _number(value: float | None, digits: int) -> str:
-    return "–" if value is None else f"{value:.{digits}f}"
-
-
-def _mbps(rate: float | None) -> str:
-    return "–" if rate is None or isnan(rate) else mbit(rate)
-
-
-def _ms(seconds: float | None) -> str:
-    return "–" if seconds is None else f"{seconds * 1e3:.1f}"
-
-
-def _part(value: float) -> str:
-    return "–" if isnan(value) else f"{value:.3f}"

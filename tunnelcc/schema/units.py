@@ -222,44 +222,6 @@ def parse_buffer(value: object) -> Buffer:
         raise UnitError(BUFFER_EXPECTED, error.hint) from None
 
 
-#: Unit of SI → factor and unit in which tables show it.
-_SHOWN = {"s": (1e3, "ms"), "bit/s": (1e-6, "Mbit/s"), "1": (1.0, "")}
-
-
-def shown(unit: str) -> tuple[float, str]:
-    """Return the factor and the unit in which tables show values in a unit of SI; "": none."""
-    return _SHOWN.get(unit, (1.0, unit))
-
-
-#: How scenarios write units → how figures do, a space behind the number.
-_SPOKEN = {
-    "kbps": "kbit/s", "Mbps": "Mbit/s", "Gbps": "Gbit/s", "bps": "bit/s", "bdp": "BDP",
-    "p": "packets", "us": "µs",
-    **{unit: unit for unit in ("ns", "ms", "s", "%", "B", "kB", "MB", "GB", "KiB", "MiB", "GiB")},
-}  # fmt: skip
-_WRITTEN = re.compile(rf"(?<![\w.:/-])(\d+(?:\.\d+)?)({'|'.join(_SPOKEN)})(?![\w/])")
-
-
-def spaced(text: str) -> str:
-    """Write the quantities in ``text`` as figures do: ``20 Mbit/s`` of ``20Mbps``.
-
-    >>> spaced("2 × bbr, 20Mbps × 40ms, buffer 1bdp")
-    '2 × bbr, 20 Mbit/s × 40 ms, buffer 1 BDP'
-    """
-    return _WRITTEN.sub(lambda found: f"{found[1]} {_SPOKEN[found[2]]}", text)
-
-
-def mbit(rate: float) -> str:
-    """Write a rate (bit/s) in Mbit/s with two decimals, or more if three digits need them."""
-    return f"{rate / 1e6:.{mbit_decimals(rate)}f}"
-
-
-def mbit_decimals(rate: float) -> int:
-    """Return the number of decimals of ``mbit(rate)``; at most 6, which is 1 bit/s."""
-    place = Decimal(rate).adjusted() - 6 if rate else 0
-    return min(max(2, 2 - place), 6)
-
-
 def _is_number(value: object) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 

@@ -26,12 +26,12 @@ from tunnelcc.schema.units import (
     UnitError,
     format_rate,
     format_time,
-    mbit,
     parse_probability,
     parse_time,
 )
 from tunnelcc.simulation import totals, variables
 from tunnelcc.simulation.parts import Parts
+from tunnelcc.words.quantities import rate
 
 if TYPE_CHECKING:
     import xarray
@@ -85,7 +85,7 @@ class Result(Parts):
         return Result, (self.experiment, self.measured, self.own_metrics)
 
     def __repr__(self) -> str:
-        return f"<tunnelcc.Result: {self.heading}: {mbit(self.goodput)} Mbit/s>"
+        return f"<tunnelcc.Result: {self.heading}: {rate(self.goodput)}>"
 
     def __contains__(self, name: object) -> bool:
         derived = variables.VARIABLES.get(str(name))

@@ -13,10 +13,10 @@ from tunnelcc.metrics import paired
 from tunnelcc.metrics.paired import Difference
 from tunnelcc.metrics.question import Axes, Question, question
 from tunnelcc.output.tables import Table, console
-from tunnelcc.schema.units import shown
 from tunnelcc.sweeps.columns import Variables
 from tunnelcc.sweeps.precision import Known, Point
 from tunnelcc.sweeps.table import MOST_ROWS, named, of_runs, text
+from tunnelcc.words.quantities import shown
 
 # Conditions that a line names.
 _MOST_NAMES = 4
@@ -151,10 +151,10 @@ def difference_text(it: Difference, unit: str = "") -> str:
         digits = _digits(100 * it.half_width)
         mean, low, high = (f"{_signed(100 * v, digits)}" for v in (it.mean, it.low, it.high))
         return f"{mean} % [{low}, {high}]"
-    factor, name = shown(unit)
-    digits = _digits(factor * it.half_width)
-    mean, low, high = (_signed(factor * v, digits) for v in (it.mean, it.low, it.high))
-    return f"{f'{mean} {name}'.rstrip()} [{low}, {high}]"
+    scale = shown(unit)
+    digits = _digits(scale.factor * it.half_width)
+    mean, low, high = (_signed(scale.factor * v, digits) for v in (it.mean, it.low, it.high))
+    return f"{scale.heading(mean)} [{low}, {high}]"
 
 
 def _digits(half: float) -> int:

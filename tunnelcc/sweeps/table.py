@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 from tunnelcc.config.keys import key_info
 from tunnelcc.metrics import confidence, drift, entries
 from tunnelcc.output.tables import Table, console
-from tunnelcc.schema.units import format_probability, format_rate, format_time, mbit_decimals, shown
+from tunnelcc.schema.units import format_probability, format_rate, format_time
 from tunnelcc.sweeps.columns import Variable, Variables
 from tunnelcc.words import causes
+from tunnelcc.words.quantities import RATE, mbit_decimals, shown
 
 #: Rows of a table in a terminal.
 MOST_ROWS = 48
@@ -31,7 +32,7 @@ _CC_KEYS = ("cc", "flows.cc", "flows.0.cc")
 HOST_DEFAULTS = {"hosts.tcp_wmem": "64MiB", "hosts.tcp_rmem": "64MiB"}
 #: Metric → heading, factor, digits (None: as many as ``mbit()`` writes).
 _COLUMNS: dict[str, tuple[str, float, int | None]] = {
-    "goodput": ("goodput Mbit/s", 1e-6, None),
+    "goodput": (RATE.heading("goodput"), RATE.factor, None),
     "utilisation": ("utilisation", 1, 3),
     "jain": ("Jain", 1, 3),
     "queue_delay_mean": ("queueing ms", 1e3, 2),
@@ -223,8 +224,8 @@ def shown_in(name: str, units: str) -> tuple[str, float]:
     """Return a metric's heading with its unit, and the factor from SI units."""
     if name in _COLUMNS:
         return _COLUMNS[name][:2]
-    factor, written = shown(units)
-    return f"{name} {written}".rstrip(), factor
+    scale = shown(units)
+    return scale.heading(name), scale.factor
 
 
 def _completion_columns(data: Variables, metrics: Sequence[str]) -> Iterator[_Column]:

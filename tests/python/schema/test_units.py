@@ -204,27 +204,3 @@ def test_buffers_survive_writing(buffer):
 def test_any_input_is_read_or_refused(parse, value):
     with contextlib.suppress(UnitError):
         assert parse(value) is not None
-
-
-@pytest.mark.parametrize(
-    ("rate", "text"),
-    [
-        (0, "0.00"), (1, "0.000001"), (14_912, "0.0149"), (524_000, "0.524"), (1e6, "1.00"),
-        (22_661_000, "22.66"), (float("nan"), "nan"),
-    ],
-)  # fmt: skip
-def test_rates_in_mbit_have_three_digits(rate, text):
-    assert units.mbit(rate) == text
-
-
-@pytest.mark.parametrize(
-    ("written", "spoken"),
-    [
-        ("20Mbps × 40ms, buffer 1bdp", "20 Mbit/s × 40 ms, buffer 1 BDP"),
-        ("link (2.5Gbps), 100p, 64KiB, 0.3%", "link (2.5 Gbit/s), 100 packets, 64 KiB, 0.3 %"),
-        ("500us of h2s, 1.0s", "500 µs of h2s, 1.0 s"),
-        ("openvpn-2.6-tcp 20 Mbit/s", "openvpn-2.6-tcp 20 Mbit/s"),
-    ],
-)
-def test_figures_have_a_space_before_a_unit(written, spoken):
-    assert units.spaced(written) == spoken

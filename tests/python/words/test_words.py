@@ -8,13 +8,15 @@ import importlib
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import tunnelcc as tc
 from helpers import ROOT, load_script
-from tunnelcc import words
+from tunnelcc import fit, words
 from tunnelcc.errors import Problem
-from tunnelcc.words import causes, lists
+from tunnelcc.formats.measurement import Measurement, Stream
+from tunnelcc.words import causes, fits, lists
 
 check_words = load_script(ROOT / "waf-config/check-words.py")
 
@@ -34,7 +36,7 @@ EXPERIMENTS = {
 def tokens(monkeypatch):
     """Every sentence is the same token."""
     monkeypatch.setattr(words, "say", lambda template, **parts: "•")
-    for room in ("causes", "warnings"):
+    for room in ("causes", "warnings", "fits"):
         module = importlib.import_module(f"tunnelcc.words.{room}")
         monkeypatch.setattr(module, "say", lambda template, **parts: "•")
 
@@ -62,6 +64,47 @@ def test_a_run_means_the_same_without_words(name, request):
     assert _without_words(json.loads(after.to_json())) == _without_words(
         json.loads(before.to_json())
     )
+
+
+def test_a_fit_finds_the_same_without_words(request):
+    time = np.arange(1.0, 21)
+    rates, rtts, windows = np.full(20, 11.6e6), np.full(20, 0.09), np.full(20, 131072.0)
+    stream = Stream("1", time, rates, rtts, np.full(20, 400.0), np.zeros(20), windows)
+    before = fit.direct(Measurement("made", [stream]), "cubic")
+    request.getfixturevalue("tokens")
+    after = fit.direct(Measurement("made", [stream]), "cubic")
+    assert (after.estimates, after.limit, after.table) == (
+        before.estimates,
+        before.limit,
+        before.table,
+    )
+    assert fits.reason(after.estimates["rate"].reason) == "•"
+
+
+def test_an_experiment_is_refused_for_the_same_values_without_words(monkeypatch):
+    """Problems say the same of other files, keys and values, whatever was expected."""
+    tables = [
+        {"path": {"rate": "100"}},
+        {"warmup": "9s", "duration": "2s"},
+        {"flows": [{"tunnel": "nothing"}]},
+        {"tunnel": {"name": "wireguard", "between": ["client", "nobody"]}},
+    ]
+
+    def found():
+        problems = []
+        for table in tables:
+            with pytest.raises(tc.ConfigError) as error:
+                tc.scenario.Experiment.parse(table)
+            problems.append([(it.key, it.value) for it in error.value.problems])
+        return problems
+
+    before, init = found(), Problem.__init__
+
+    def token(self, key, value, expected, hint="", files=()):
+        init(self, key, value, "•", hint and "•", files)
+
+    monkeypatch.setattr(Problem, "__init__", token)
+    assert found() == before
 
 
 @pytest.mark.parametrize(

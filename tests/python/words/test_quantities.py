@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Quantities as people read them."""
+
+from __future__ import annotations
+
+import pytest
+
+from tunnelcc.words import quantities
+from tunnelcc.words.quantities import RATE, TIME
+
+
+@pytest.mark.parametrize(
+    ("rate", "text"),
+    [
+        (0, "0.00"), (1, "0.000001"), (14_912, "0.0149"), (524_000, "0.524"), (1e6, "1.00"),
+        (22_661_000, "22.66"), (float("nan"), "–"),
+    ],
+)  # fmt: skip
+def test_rates_in_mbit_have_three_digits(rate, text):
+    assert quantities.mbit(rate) == text
+
+
+@pytest.mark.parametrize(
+    ("written", "spoken"),
+    [
+        ("20Mbps × 40ms, buffer 1bdp", "20 Mbit/s × 40 ms, buffer 1 BDP"),
+        ("link (2.5Gbps), 100p, 64KiB, 0.3%", "link (2.5 Gbit/s), 100 packets, 64 KiB, 0.3 %"),
+        ("500us of h2s, 1.0s", "500 µs of h2s, 1.0 s"),
+        ("openvpn-2.6-tcp 20 Mbit/s", "openvpn-2.6-tcp 20 Mbit/s"),
+    ],
+)
+def test_figures_have_a_space_before_a_unit(written, spoken):
+    assert quantities.spaced(written) == spoken
+
+
+def test_a_scale_writes_values_intervals_and_headings():
+    assert RATE.text(12.345e6) == "12.3 Mbit/s"
+    assert TIME.text(0.01, 0.02) == "10 to 20 ms"
+    assert (RATE.heading("goodput"), RATE.label("goodput")) == (
+        "goodput Mbit/s",
+        "goodput (Mbit/s)",
+    )
+    assert quantities.shown("1").heading("Jain") == "Jain"
+
+
+def test_what_there_is_not_is_a_dash():
+    nothing = [quantities.mbit(None), quantities.ms(None), quantities.number(float("nan"), 1)]
+    assert nothing == ["–"] * 3
+
+
+def test_shares_that_differ_are_a_range():
+    assert quantities.percents([0.5, 0.5]) == "50 %"
+    assert quantities.percents([0.9, 0.95, 0.92]) == "90 to 95 %"

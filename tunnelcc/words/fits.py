@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What a measurement tells of its path, in words."""
+
+from __future__ import annotations
+
+from tunnelcc.analysis.values import Estimate, Reason
+from tunnelcc.words import say
+from tunnelcc.words.quantities import KIBIBYTES, NONE, PERCENT, shown
+
+#: What is estimated → its name.
+NAMES = {
+    "rate": "rate", "rtt": "RTT without queues", "buffer": "buffer", "loss": "random loss",
+    "jitter": "jitter", "window": "receiver's window",
+}  # fmt: skip
+#: What limited flows → in words.
+LIMITS = {
+    "link": "the rate of the link",
+    "receive_window": "the receiver's window",
+    "send_buffer": "the sender's buffer",
+    "application": "the application, or a window that the files do not tell",
+    "random_loss": "random loss, which keeps the congestion window small",
+    "queue": "the congestion window: the queue drops before the link is full",
+    "congestion_window": "the congestion window",
+    "pacing": "the rate that congestion control chose",
+    "policer": "a policer",
+    "codel": "CoDel, which keeps the queue short",
+    "network": "the network",
+}
+#: What may drop packets instead of a full drop-tail queue → in words.
+QUEUES = {"codel": "CoDel (as in FQ-CoDel and CAKE)", "policer": "a policer"}
+#: How a value was found, or what would tell it.
+REASONS = {
+    "single_rtts": "least of single RTTs",
+    "smoothed_rtts": "least of smoothed RTTs",
+    "goodput": "at least the goodput",
+    "limited": "the flow was limited by {limit}, which tells nothing of the link: several flows "
+    "(iperf3 -P 8) or UDP (iperf3 -u) would",
+    "other_limit": "the flow was limited by {limit}: several flows (iperf3 -P 8), or UDP "
+    "(iperf3 -u), would tell",
+    "plateau": "the goodput stays the same while RTTs change",
+    "filling_flow": "a flow that fills it would tell: CUBIC, with windows larger than rate × RTT",
+    "retransmissions": "retransmissions; the queue's drops and needless ones count, too",
+    "no_counts": "the file counts no retransmissions: iperf3, ss or a capture would",
+    "pings": "pings above the least, of both directions",
+    "window_filled": "snd_wnd, which the flow filled",
+    "window_offered": "snd_wnd, as the receiver offered",
+    "simulations": "simulations{of}",
+    "idle_pings": "tells no more; `ping -c 1000 -i 0.01` on an idle path would",
+    "ping_before": "`ping` before the flow starts would tell",
+    "not_filled": "the flow did not fill it: CUBIC without random loss, or several flows, would",
+    "longer": "a longer measurement would tell it better",
+    "raw_rtt": "only with the RTT without queues: `ping` before the flow would tell",
+    "other_drops": "{queue} may have dropped the packets, and not a full queue",
+    "dropped_before": "{queue} dropped the packets, before any queue was full",
+    "enough_drops": "the drops of {queue} are enough",
+}
+# Unit of an estimate → how it is shown, if not as in other tables.
+_SCALES = {"1": PERCENT, "byte": KIBIBYTES}
+
+
+def limit(name: str) -> str:
+    """Return what limited flows in words."""
+    return LIMITS.get(name, name)
+
+
+def reason(why: Reason) -> str:
+    """Return how a value was found, or what would tell it."""
+    queue = QUEUES.get(why.queue, "")
+    return say(
+        REASONS[why.name], limit=limit(why.limit), queue=queue, of=f" of {queue}" * bool(queue)
+    )
+
+
+def written(it: Estimate) -> tuple[str, str]:
+    """Return a value and its interval with units."""
+    scale, (least, most) = _SCALES.get(it.quantity.unit) or shown(it.quantity.unit), it.interval
+    value = scale.text(it.value)
+    if most == float("inf"):
+        return value, f"at least {scale.text(least)}"
+    if least <= 0:
+        return (value if it.value > 0 else NONE), f"below {scale.text(most)}"
+    return value, NONE if least == most else scale.text(least, most)
