@@ -337,7 +337,7 @@ def _template(name: str) -> dict[str, Any] | None:
         "counts": _by_count(tunnel, base),
         "carriers": [it.carrier for it in found.flows[:_MOST_FLOWS]],
         "room": _room(found),
-        "legs": 1 if name == "none" else 2 + len(found.first.hops),
+        "legs": 1 if name == "none" else 2 + len(found.first.below.hops),
     }
 
 
@@ -398,7 +398,7 @@ def _differences(one: Any, other: Any, path: str = "") -> Iterator[str]:
 
 def _room(found: ResolvedNetwork) -> int:
     """Return the bytes that the bottleneck's buffer needs: Experiment checks the same."""
-    sizes = [it.outer_packets for it in found.connections]
+    sizes = [it.outer_packets for it in found.kinds]
     return max(max([*packets, sum(packets[1:])]) for packets in sizes)
 
 

@@ -161,7 +161,7 @@ def _check_conservation(result: tc.Result) -> None:
         sent[experiment.direction_of(source)] += counts.sent * source.packet
     if len({direction for _, direction in legs.values()}) > 1 or _shares_legs(result):
         return  # a connection of both directions counts what either sends twice
-    if any(getattr(it.tunnel.entry, "rudp", None) for it in found.tunnels):
+    if any(getattr(it.keys.entry, "rudp", None) for it in found.tunnels):
         return  # pings of RUDP belong to no connection
     (link,) = result.links.values()
     rates = {id(way): config.rate for way, config in _directions(result, *result.links)}
@@ -223,13 +223,13 @@ def _check_metrics(result: tc.Result) -> None:
 def _check_rtts(result: tc.Result) -> None:
     """Where flows cross the path at once, their RTT is not below that of the path."""
     for index, (placed, legs) in enumerate(zip(result.network.flows, result.legs, strict=True)):
-        tunnel = None if placed.tunnel is None else result.network.tunnels[placed.tunnel].tunnel
+        tunnel = None if placed.tunnel is None else result.network.tunnels[placed.tunnel].keys
         if not legs or (tunnel is not None and (tunnel.chain or tunnel.relays)):
             continue
         srtt = result.path_leg(index).srtt
-        links = [result.network.topology.links[it.link].path for it in placed.connection.loads]
+        links = [result.network.topology.links[it.link].path for it in placed.traffic.loads]
         shorter = sum(it.rtt - min(rtt for _, rtt in it.over_time("rtt")) for it in links)
-        least = placed.connection.rtt - shorter - _TIMESTAMP
+        least = placed.traffic.rtt - shorter - _TIMESTAMP
         known = srtt[srtt > 0]
         if len(known):
             assert known.min() >= least, f"SRTT {known.min()} of a path of {least}"

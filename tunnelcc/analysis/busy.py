@@ -51,7 +51,7 @@ def of_hosts(network: ResolvedNetwork, cpu: Mapping[str, float]) -> Iterator[Bus
     thread for the direction of the data; relays use all cores.
     """
     for name, use in cpu.items():
-        tunnels = [it.tunnel for it in network.tunnels if name in it.hosts]
+        tunnels = [it.keys for it in network.tunnels if name in it.hosts]
         if not tunnels:
             continue
         host = network.hosts[name]

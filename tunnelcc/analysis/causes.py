@@ -17,8 +17,8 @@ from tunnelcc.analysis.values import Cause, Evidence, Key, Quantity, Where
 from tunnelcc.hosts.kernels import kernels
 from tunnelcc.metrics import limits
 from tunnelcc.metrics.samples import mean, median
-from tunnelcc.network.connection import UNSCALED_WINDOW
 from tunnelcc.network.topology import Step
+from tunnelcc.network.transport import UNSCALED_WINDOW
 from tunnelcc.schema.units import format_rate, format_time
 
 # A link that is used this much is the limit although losses keep windows small: without them, flows
@@ -169,13 +169,13 @@ class _Held:
         if table == "flow":
             table = f"flows.{flow.placed.group}"
         elif table == "tunnel":
-            table = flow.network.tunnel_key(flow.connection)
+            table = flow.network.tunnel_key(flow.traffic)
         elif table == "link":
             table = "path" if network is None else f"network.links.{step.link}"
             if network is None and tunnel is not None and tunnel.chain and step.link != "path":
                 number = int(step.link.removeprefix("hop")) - 2
                 if getattr(tunnel.chain[number], name, None) is not None:
-                    table = f"{flow.network.tunnel_key(flow.connection)}.chain.{number}"
+                    table = f"{flow.network.tunnel_key(flow.traffic)}.chain.{number}"
         elif table == "host":
             side = "client" if host == "client" else "server"  # a relay of a chain is like it
             of_one = f"hosts.{side}" if network is None else f"network.hosts.{host}"
@@ -334,7 +334,7 @@ def _asked_buffer(held: _Held) -> Cause | None:
 def _unscaled(held: _Held) -> Cause | None:
     host = held.host
     window = held.flow.network.hosts[host].receive_window
-    if held.flow.connection.tcp.window_scaling or window <= UNSCALED_WINDOW:
+    if held.flow.traffic.transport.tcp.window_scaling or window <= UNSCALED_WINDOW:
         return None
     key = "tcp.window_scaling"
     return held.by("unscaled", UNSCALED_WINDOW, "byte", key, relaxed=True, host=host)
@@ -460,12 +460,12 @@ def _busy_program(held: _Held) -> Cause | None:
 def _tunnel_drops(held: _Held) -> Cause | None:
     """The queue of the tunnel's device or socket."""
     queue = held.flow.tunnel_drops(held.step) if held.leg.name == "app" else ""
-    tunnel, entry = held.flow.tunnel, held.flow.entry
-    if tunnel is None or not queue:
+    tunnel, entry, layer = held.flow.tunnel, held.flow.entry, held.flow.traffic.packet_tunnel
+    if tunnel is None or layer is None or not queue:
         return None
     key, size, relaxed = "tunnel.queue", tunnel.queue or getattr(entry.device, "queue", 0), None
     if queue == "socket":
-        key, size = "file.socket.queue", held.flow.connection.in_tunnel.socket_queue
+        key, size = "file.socket.queue", layer.socket_queue
         if entry.socket.packet is not None:
             key, asked = "tunnel.receive_buffer", tunnel.receive_buffer or entry.socket.asks
             relaxed = asked and _MORE * asked

@@ -18,7 +18,8 @@ from tunnelcc.metrics.samples import mean, median
 from tunnelcc.network.topology import Step
 
 if TYPE_CHECKING:
-    from tunnelcc.network.resolved import ResolvedFlow, ResolvedNetwork
+    from tunnelcc.network.resolved import ResolvedNetwork
+    from tunnelcc.network.traffic import ResolvedFlow
 
 #: Above this utilisation, on average or for most of the time, a link or a program is full.
 FULL = 0.95
@@ -45,14 +46,14 @@ class Counters:
         """``run``: its Parts."""
         self.run, self.index, self.placed = run, index, placed
         self.network: ResolvedNetwork = run.network
-        self.connection = placed.connection
+        self.traffic = placed.traffic
         self.is_up = placed.direction == "up"
-        self.tunnel = self.connection.tunnel
+        self.tunnel = self.traffic.tunnel_keys
         self.entry: Any = self.tunnel.entry if self.tunnel else None
         #: The kind of the tunnel. Its class would import those of all layers.
         self.kind = self.entry.kind if self.entry is not None else ""
         #: The end of the tunnel at which the data enter, and that at which they leave it.
-        self.sender = self.connection.in_tunnel.sender
+        self.sender = (self.traffic.tunnel or self.traffic).sender
         self.receiver = "server" if self.sender == "client" else "client"
         self.legs = list(run.legs[index])
         channels = list(run.measured["flow_channels"][index])
@@ -135,13 +136,13 @@ class Counters:
     @cached_property
     def step(self) -> Step:
         """The bottleneck in the direction of the flow's data, or its own if it is not there."""
-        loads, name = self.connection.loads, self.network.bottleneck.link
+        loads, name = self.traffic.loads, self.network.bottleneck.link
         crossed = (step for step in loads if step.link == name)
         return next(crossed, None) or self.network.narrowest(loads)
 
     def step_of(self, carrier: str) -> Step:
         """Return the bottleneck, if the hop of this carrier crosses it, or else the hop's own."""
-        hop = self.connection.hops[int(carrier.removeprefix("carrier") or 1) - 1]
+        hop = self.traffic.below.hops[int(carrier.removeprefix("carrier") or 1) - 1]
         steps = hop.sent_by(self.sender)
         return self.step if self.step in steps else self.network.narrowest(dict.fromkeys(steps, 1))
 
@@ -230,7 +231,7 @@ class Counters:
             or way.jitter_reorders
             or self.run.way(step).random_losses
             or self._drops_so_far(step)
-            for step in self.connection.loads
+            for step in self.traffic.loads
         )
 
     @cached_property
@@ -238,7 +239,7 @@ class Counters:
         """What was measured of a tunnel of packets: in the direction of the data, and back."""
         if self.placed.tunnel is None or (counts := self.run.tunnels[self.placed.tunnel]) is None:
             return ()
-        first = self.network.tunnels[self.placed.tunnel].connection
+        first = self.network.tunnels[self.placed.tunnel].layer
         ways = counts.forward, counts.reverse
         return ways if first.sender == self.sender else ways[::-1]
 
@@ -266,8 +267,8 @@ class Counters:
     def relays(self) -> list[str]:
         """The hosts that run the tunnel, in order from the flow's client."""
         assert self.placed.tunnel is not None
-        hosts = self.network.tunnels[self.placed.tunnel].hosts
-        return hosts[::-1] if self.connection.is_turned else hosts
+        hosts, gateways = self.network.tunnels[self.placed.tunnel].hosts, self.traffic.gateways
+        return hosts[::-1] if gateways is not None and gateways.is_turned else hosts
 
     def most_busy(self) -> tuple[float, str]:
         """Return the share and the host: of those that run the tunnel, or the flow, the most busy.
@@ -310,12 +311,13 @@ class Counters:
     def _threads(self, host: str) -> float:
         """How many cores the program fills on a host if the thread with most work never rests."""
         if self.kind == "relay":
-            return sum(flow.count for flow in self.connection.sharers)
-        if not self.tunnel_ways or self.entry.threads.threads == 1:
+            return self.traffic.contents.streams
+        tunnel, payload = self.traffic.packet_tunnel, self.traffic.contents.payload
+        if tunnel is None or not self.tunnel_ways or self.entry.threads.threads == 1:
             return 1
         is_sender = (host == self.relays[0]) == self.is_up
         work = []  # of the thread that the data keep busy, and of that for the other direction
         for way, encapsulates in zip(self.tunnel_ways, (is_sender, not is_sender), strict=True):
-            cost = self.run.packet_cost(self.connection, encapsulates=encapsulates)
+            cost = tunnel.cost(payload, encapsulates=encapsulates)
             work.append(cost.per_call * way.inner_packets + cost.per_byte * way.inner_bytes)
         return sum(work) / max(work) if max(work) > 0 else 1

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tunnelcc.catalog.values import LEAST_MTU, MOST_MTU
 
 if TYPE_CHECKING:
-    from tunnelcc.network.connection import Connection
     from tunnelcc.network.resolved import ResolvedNetwork
     from tunnelcc.network.topology import ResolvedLink
+    from tunnelcc.network.traffic import Traffic
 
 
 @dataclass(frozen=True)
@@ -63,15 +63,14 @@ def of_links(network: ResolvedNetwork, totals: Mapping[str, Any]) -> Iterator[Sm
             )  # fmt: skip
 
 
-def largest_device(connection: Connection, mtu: int) -> int | None:
+def largest_device(traffic: Traffic, mtu: int) -> int | None:
     """Return the largest MTU of the tunnel's device whose packets fit into ``mtu`` IP bytes."""
-    tunnel = connection.lowest_tunnel
-    if tunnel is None or not connection.sends_datagrams:
+    tunnel = traffic.packet_tunnel
+    if tunnel is None or not traffic.sends_datagrams:
         return None
-    for size in range(min(connection.inner_mtu, mtu), LEAST_MTU - 1, -1):
-        outer = tunnel.entry.across_path(
-            size, MOST_MTU, tunnel.mode, size, "random", connection.versions
-        )
+    keys = tunnel.keys
+    for size in range(min(traffic.below.mtu, mtu), LEAST_MTU - 1, -1):
+        outer = keys.entry.across_path(size, MOST_MTU, keys.mode, size, "random", tunnel.versions)
         if sum(outer) <= mtu:
             return size
     return None
@@ -82,15 +81,15 @@ def _keys(network: ResolvedNetwork, link: ResolvedLink, is_hole: bool) -> Iterat
 
     ``is_hole``: such packets are lost, and nobody is told.
     """
-    mtu, connections = link.path.mtu, network.connections
-    for size in dict.fromkeys(largest_device(it, mtu) for it in connections):
+    mtu, kinds, tcp = link.path.mtu, network.kinds, network.experiment.tcp
+    for size in dict.fromkeys(largest_device(it, mtu) for it in kinds):
         if size is not None:
             yield Change("tunnel.mtu", (size,))
     if not is_hole:
         return
-    if any(not it.sends_datagrams and it.flow.transport == "tcp" for it in connections):
+    if any(not it.sends_datagrams and it.flow.transport == "tcp" for it in kinds):
         yield Change(f"{link.key}.clamp_mss", ("'pmtu'",))
-    if any(it.flow.transport == "tcp" for it in connections) and not connections[0].tcp.mtu_probing:
+    if any(it.flow.transport == "tcp" for it in kinds) and not tcp.mtu_probing:
         yield Change("tcp.mtu_probing", ("1", "2"))
     if link.path.fragments == "drop":
         yield Change(f"{link.key}.fragments", ("'pass'",))

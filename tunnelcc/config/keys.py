@@ -200,12 +200,15 @@ class ExperimentKeys(Model):
             raise ConfigError(self._circle(above[above.index(name) :]))
         return tunnel.above(self._over(below, [*above, name]), name)
 
+    def declared_tunnels(self) -> Iterator[tuple[str, Tunnel]]:
+        """Yield the key of each tunnel that has one, and the tunnel."""
+        named = ((f"tunnels.{name}", it) for name, it in self.tunnels.items())
+        yield from ((key, it) for key, it in (("tunnel", self.tunnel), *named) if it is not None)
+
     def problems_of_under(self) -> Iterator[Problem]:
         """Yield problems of names of tunnels in ``under``."""
-        declared = [("tunnel", self.tunnel)]
-        declared += [(f"tunnels.{name}", it) for name, it in self.tunnels.items()]
-        for key, tunnel in declared:
-            under = None if tunnel is None else tunnel.under
+        for key, tunnel in self.declared_tunnels():
+            under = tunnel.under
             if under is None or under.is_none:
                 continue
             is_named, key = under.name in self.tunnels, f"{key}.under.name"

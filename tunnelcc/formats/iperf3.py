@@ -107,11 +107,11 @@ def _intervals(result: Result, flow: int) -> list[dict[str, Any]]:
 
 def _mss(result: Result, flow: int) -> int:
     """Return the MSS of an application's socket: with a relay, that of the loopback."""
-    connection = result.network.flows[flow].connection
-    if connection.flow.transport == "quic":
-        return connection.quic_packet.udp
-    mss, tunnel = connection.mss, connection.tunnel
-    return tunnel.entry.host_mss(mss, connection.loopback_ip) if tunnel is not None else mss
+    traffic = result.network.flows[flow].traffic
+    if traffic.flow.transport == "quic":
+        return traffic.below.quic_packet.udp
+    mss, keys = traffic.mss, traffic.tunnel_keys
+    return keys.entry.host_mss(mss, traffic.loopback_ip) if keys is not None else mss
 
 
 def _retransmits(result: Result, leg: Any) -> float:

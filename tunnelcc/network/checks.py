@@ -3,12 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
-from tunnelcc.catalog.values import LEAST_IPV6_MTU, datagram_headers
+from tunnelcc.catalog.values import LEAST_IPV6_MTU, IpVersions, datagram_headers
 from tunnelcc.config.flow import LEAST_WRITE_COST, MAX_FLOWS, Flow
 from tunnelcc.config.hosts import OF_MACHINES
 from tunnelcc.config.keys import ExperimentKeys
@@ -16,10 +15,13 @@ from tunnelcc.config.network import Network
 from tunnelcc.config.tunnel import BELOW_RELAYS, Hop, Tunnel
 from tunnelcc.errors import MISSING, ConfigError, Problem
 from tunnelcc.hosts import costs
-from tunnelcc.network.connection import Connection
-from tunnelcc.network.resolved import ResolvedNetwork, route_between, route_of
-from tunnelcc.network.topology import Route, Step, Topology, of_network, of_path
-from tunnelcc.schema.units import Buffer, format_time
+from tunnelcc.network.layers import problems_of_queue
+from tunnelcc.network.resolve import route_of
+from tunnelcc.network.resolved import ResolvedNetwork
+from tunnelcc.network.topology import Route, Topology, of_network, of_path
+from tunnelcc.network.traffic import Traffic
+from tunnelcc.network.tunnels import Relays, route_between
+from tunnelcc.schema.units import format_time
 
 
 def problems(
@@ -185,10 +187,8 @@ def _of_routes(experiment: ExperimentKeys, topology: Topology) -> Iterator[Probl
 
 def _of_gateway_names(experiment: ExperimentKeys, topology: Topology) -> Iterator[Problem]:
     """Yield problems of hosts in ``between`` and ``uplinks`` that do not exist."""
-    tunnels = {"tunnel": experiment.tunnel}
-    tunnels |= {f"tunnels.{name}": it for name, it in experiment.tunnels.items()}
-    for key, tunnel in tunnels.items():
-        if tunnel is None or tunnel.between is None:
+    for key, tunnel in experiment.declared_tunnels():
+        if tunnel.between is None:
             continue
         try:
             for host in tunnel.between:
@@ -277,30 +277,39 @@ def _of_network(found: ResolvedNetwork) -> Iterator[Problem]:
     experiment, told, is_narrow = found.experiment, set[Problem](), False
     yield from _of_tunnels(found)
     yield from _of_parts(experiment)
-    for connection in found.all_connections:
-        key = found.tunnel_key(connection)
-        yield from _of_rtt(found, connection)
-        missing = list(_of_segments(connection, key))
-        missing = missing or list(_of_transport(connection))
-        missing = missing or list(_of_datagrams(connection, key))
-        missing = missing or list(_of_packets(connection, key))
-        missing = missing or list(_of_costs(connection))
+    for traffic in found.all_kinds:
+        key = found.tunnel_key(traffic)
+        yield from _of_rtt(found, traffic)
+        missing = list(_of_segments(traffic, key))
+        missing = missing or list(_of_transport(traffic))
+        missing = missing or list(_of_datagrams(traffic, key))
+        missing = missing or list(_of_packets(traffic, key))
+        missing = missing or list(_of_costs(traffic))
         is_narrow = is_narrow or bool(missing)
-        for problem in missing or _of_writes(connection):
+        for problem in missing or _of_writes(traffic):
             if problem not in told:
                 told.add(problem)
                 yield problem
-    # The tunnel of no flow is checked, too.
-    unused = replace(
-        found.connections[0],
-        tunnel=experiment.tunnel_named(None),
-        mtu=experiment.path.host_mtu,
-        between=None,
-        access={},
-    )
-    yield from (it for it in _of_segments(unused, "tunnel") if it not in told)
+    yield from (it for it in _of_unused(found) if it not in told)
     if not is_narrow:
         yield from dict.fromkeys(_of_buffers(found))
+
+
+def _of_unused(found: ResolvedNetwork) -> Iterator[Problem]:
+    """Yield a problem if the experiment's tunnel, which flows need not use, is too large."""
+    experiment = found.experiment
+    tunnel, path = experiment.tunnel_named(None), experiment.path
+    if tunnel is None:
+        return
+    keys = tunnel if tunnel.entry.CARRIES_PACKETS else tunnel.below or tunnel
+    inner = (keys.entry.CARRIES_PACKETS and keys.ip) or path.ip
+    versions, mtu = IpVersions(inner, path.ip), path.host_mtu
+    try:
+        keys.entry.clamped_mss(mtu, keys.mode, keys.mtu, keys.mss, versions)
+        if found.first.flow.transport != "udp":
+            keys.entry.told_mss(mtu, keys.mode, keys.mtu, versions)
+    except ConfigError as error:
+        yield from error.below("tunnel").problems
 
 
 def _of_ip(found: ResolvedNetwork) -> Iterator[Problem]:
@@ -319,49 +328,44 @@ def _of_ip(found: ResolvedNetwork) -> Iterator[Problem]:
                 expected = f"at least {least} if path.ip is 6, the headers of IPv6 and UDP"
                 yield Problem(f"cross_traffic.{index}.packet", source.packet, expected)
     for placed in found.tunnels:
-        connection, key = placed.connection, found.tunnel_key(placed.first.connection)
-        key = f"{key}.under" if placed.hop is not None else key
-        mtu = connection.inner_mtu
-        if connection.versions.inner == 6 and mtu < LEAST_IPV6_MTU and key not in told:
+        key, layer = placed.key, placed.layer
+        if layer.versions.inner == 6 and layer.mtu < LEAST_IPV6_MTU and key not in told:
             told.add(key)
-            ip = f"{key}.ip" if placed.tunnel.ip else "path.ip"
+            ip = f"{key}.ip" if placed.keys.ip else "path.ip"
             expected = f"at least {LEAST_IPV6_MTU} if {ip} is 6 (RFC 8200, section 5)"
-            yield Problem(f"{key}.mtu", mtu, expected)
+            yield Problem(f"{key}.mtu", layer.mtu, expected)
 
 
-def _of_rtt(found: ResolvedNetwork, connection: Connection) -> Iterator[Problem]:
+def _of_rtt(found: ResolvedNetwork, traffic: Traffic) -> Iterator[Problem]:
     """Yield a problem if a flow's RTT is below the delay of the links on its route."""
-    rtt = connection.flow.rtt
+    rtt = traffic.flow.rtt
     if found.experiment.network is None or rtt is None:
         return
-    route = connection.own_route
-    least = found.topology.delay(route.to_server + route.to_client)
+    least = found.topology.delay(traffic.own_route.steps)
     if rtt < least:
         expected = f"{format_time(least)} or more, the RTT of the links on its route"
-        yield Problem(f"flows.{connection.group}.rtt", format_time(rtt), expected)
+        yield Problem(f"flows.{traffic.number}.rtt", format_time(rtt), expected)
 
 
 def _of_tunnels(found: ResolvedNetwork) -> Iterator[Problem]:
     """Yield problems of flows in one tunnel that differ where they must be equal."""
-    for connection in found.connections:
-        if connection.tunnel_number is None:
+    for traffic in found.kinds:
+        if traffic.tunnel_number is None:
             continue
-        tunnel, flow = found.tunnels[connection.tunnel_number], connection.flow
-        stream = tunnel.connection.stream
-        if flow.transport != "udp" and flow.payload != stream.payload:
+        tunnel, flow = found.tunnels[traffic.tunnel_number], traffic.flow
+        if flow.transport != "udp" and flow.payload != tunnel.contents.payload:
             expected = (
-                f"the payload of flows.{tunnel.first.group}: all flows in a tunnel have the same "
-                "payload"
+                f"the payload of flows.{tunnel.group}: all flows in a tunnel have the same payload"
             )
-            yield Problem(f"flows.{connection.group}.payload", flow.payload, expected)
-        if flow.rtt is not None and tunnel.tunnel.has_one_path:
-            expected = f"no value with {tunnel.tunnel.name}: all its flows have the RTT path.rtt"
-            yield Problem(f"flows.{connection.group}.rtt", format_time(flow.rtt), expected)
+            yield Problem(f"flows.{traffic.number}.payload", flow.payload, expected)
+        if flow.rtt is not None and tunnel.keys.has_one_path:
+            expected = f"no value with {tunnel.keys.name}: all its flows have the RTT path.rtt"
+            yield Problem(f"flows.{traffic.number}.rtt", format_time(flow.rtt), expected)
     firsts: dict[tuple[int, int], Flow] = {}
     for placed in found.flows:
         if placed.tunnel is None:
             continue
-        if not found.tunnels[placed.tunnel].tunnel.entry.HAS_CARRIERS:
+        if not found.tunnels[placed.tunnel].keys.entry.HAS_CARRIERS:
             continue  # connections of their own, which only share a device
         first = firsts.setdefault((placed.tunnel, placed.carrier), placed.flow)
         if placed.flow.rtt != first.rtt:
@@ -374,11 +378,7 @@ def _of_tunnels(found: ResolvedNetwork) -> Iterator[Problem]:
 def _of_declared_tunnels(found: ResolvedNetwork) -> Iterator[Problem]:
     """Yield problems of relays without a host, and of durations longer than the run."""
     experiment = found.experiment
-    tunnels = {"tunnel": experiment.tunnel}
-    tunnels |= {f"tunnels.{name}": it for name, it in experiment.tunnels.items()}
-    for key, tunnel in tunnels.items():
-        if tunnel is None:
-            continue
+    for key, tunnel in experiment.declared_tunnels():
         for where, it in ((key, tunnel), (f"{key}.under", tunnel.under)):
             if it is not None and (it.fec_timeout or 0) > experiment.duration:
                 given, most = format_time(it.fec_timeout or 0), format_time(experiment.duration)
@@ -394,22 +394,23 @@ def _of_declared_tunnels(found: ResolvedNetwork) -> Iterator[Problem]:
             continue
         for index, hop in enumerate(tunnel.chain):
             yield from _of_hop(hop, found.topology, f"{key}.chain.{index}")
-    for connection in found.connections if experiment.network is not None else ():
-        tunnel, inner_hosts = connection.tunnel, connection.in_tunnel.inner_hosts
-        client, server = connection.in_tunnel.ends
-        if tunnel is not None and (tunnel.relays or 0) > len(inner_hosts):
-            count = len(inner_hosts)
+    for traffic in found.kinds if experiment.network is not None else ():
+        relays = traffic.tunnel
+        if not isinstance(relays, Relays):
+            continue
+        if (relays.keys.relays or 0) > len(relays.inner_hosts):
+            count, (client, server) = len(relays.inner_hosts), relays.route.ends
             expected = f"at most {count}, the number of hosts between {client} and {server}"
-            yield Problem(f"{found.tunnel_key(connection)}.relays", tunnel.relays, expected)
-        elif tunnel is not None and tunnel.chain:
-            yield from _of_chain(tunnel, connection.in_tunnel)
+            yield Problem(f"{found.tunnel_key(traffic)}.relays", relays.keys.relays, expected)
+        elif relays.keys.chain:
+            yield from _of_chain(relays, traffic)
 
 
-def _of_chain(tunnel: Tunnel, connection: Connection) -> Iterator[Problem]:
+def _of_chain(relays: Relays, traffic: Traffic) -> Iterator[Problem]:
     """Yield a problem if a carrier starts and ends on the same host."""
-    flow, (client, server) = connection.flow, connection.ends
-    key = "tunnel" if flow.tunnel is None else f"tunnels.{flow.tunnel}"
-    hosts = [client, *(hop.host for hop in tunnel.chain), server]
+    name, (client, server), chain = traffic.keys.tunnel, relays.route.ends, relays.keys.chain
+    key = "tunnel" if name is None else f"tunnels.{name}"
+    hosts = [client, *(hop.host for hop in chain), server]
     for index, (before, host, after) in enumerate(zip(hosts, hosts[1:], hosts[2:], strict=False)):
         if host is not None and host in (before, after):
             expected = f"another host than {host}, where the carrier starts"
@@ -451,170 +452,120 @@ def _of_parts(experiment: ExperimentKeys) -> Iterator[Problem]:
             yield Problem(f"flows.{index}.rtt", format_time(flow.rtt), expected)
 
 
-def _of_datagrams(connection: Connection, key: str) -> Iterator[Problem]:
+def _of_datagrams(traffic: Traffic, key: str) -> Iterator[Problem]:
     """Yield problems of datagrams that the tunnel refuses, or that are too large.
 
     Hosts do not fragment them.
     """
-    sent, tunnel = connection.sent_datagrams, connection.tunnel
+    sent, tunnel = traffic.sent_datagrams, traffic.tunnel_keys
     if sent is None:
         return
     if tunnel is not None and (why := tunnel.entry.refuses_datagrams):
         expected = f"a tunnel that carries UDP: {tunnel.name} does not, because {why}"
         yield Problem(key, tunnel.name, expected)
         return
-    header, mtu = connection.datagram_header, connection.inner_mtu
+    header, mtu = traffic.datagram_header, traffic.below.mtu
     if sent.largest + header <= mtu:
         return
     name, given, most = "write_size", sent.largest, mtu - header
-    if connection.role == "cross_traffic":
+    if traffic.role == "cross_traffic":
         name, given, most = "packet", sent.largest + header, mtu
-    elif connection.role == "ping":
+    elif traffic.role == "ping":
         name = "size"
-    elif connection.flow.traffic != "constant":
+    elif traffic.flow.traffic != "constant":
         name = "traffic"
     where = f"in {tunnel.name}" if tunnel else "(path.mtu) of the links on its route"
     packets = "" if most == mtu else f" ({mtu} with headers)"
     expected = f"at most {most}{packets}, the MTU {where}"
-    yield Problem(f"{connection.key}.{name}", given, expected)
+    yield Problem(f"{traffic.key}.{name}", given, expected)
 
 
-def _of_segments(connection: Connection, key: str) -> Iterator[Problem]:
+def _of_segments(traffic: Traffic, key: str) -> Iterator[Problem]:
     """Yield a problem if the path is too narrow for the tunnel at ``key``."""
     try:
-        _ = connection.mss
+        _ = traffic.mss
     except ConfigError as error:
         yield from error.below(key).problems
 
 
-def _of_packets(connection: Connection, key: str) -> Iterator[Problem]:
+def _of_packets(traffic: Traffic, key: str) -> Iterator[Problem]:
     """Yield a problem if the tunnel at ``key`` cannot carry the largest packets."""
-    tunnel = connection.lowest_tunnel
+    tunnel = traffic.packet_tunnel
     if tunnel is None:
         return
-    size, mtu = connection.largest_packet, connection.mtu
+    keys, mtu = tunnel.keys, traffic.links.mtu
+    size = traffic.below.largest_packet(only_tcp=traffic.contents.only_tcp)
     try:
-        versions = connection.versions
-        tunnel.entry.check_packet(size, mtu, tunnel.mode, tunnel.mtu, tunnel.fec, versions)
+        keys.entry.check_packet(size, mtu, keys.mode, keys.mtu, keys.fec, tunnel.versions)
     except ConfigError as error:
-        where = key if tunnel is connection.tunnel else f"{key}.under"
+        where = f"{key}.under" if isinstance(traffic.tunnel, Relays) else key
         yield from error.below(where).problems
 
 
-def _of_transport(connection: Connection) -> Iterator[Problem]:
+def _of_transport(traffic: Traffic) -> Iterator[Problem]:
     """Yield a problem of a flow over QUIC that its tunnel or the MTU does not let through."""
-    flow, tunnel = connection.flow, connection.tunnel
+    flow, tunnel = traffic.flow, traffic.tunnel_keys
     if flow.transport != "quic":
         return
-    key = f"flows.{connection.group}.transport"
+    key = f"flows.{traffic.number}.transport"
     if tunnel is not None and tunnel.entry.kind == "relay":
         expected = f"tcp with {tunnel.name}, whose relays carry TCP connections"
         yield Problem(key, flow.transport, expected)
         return
     if flow.cc.needs_ecn:
         expected = "an algorithm that does without ECN, which QUIC does not have here"
-        yield Problem(f"flows.{connection.group}.cc", flow.cc.name, expected)
+        yield Problem(f"flows.{traffic.number}.cc", flow.cc.name, expected)
         return
     if flow.payload != "random":
         expected = "random over QUIC, which encrypts: no tunnel can compress it"
-        yield Problem(f"flows.{connection.group}.payload", flow.payload, expected)
+        yield Problem(f"flows.{traffic.number}.payload", flow.payload, expected)
         return
     from tunnelcc.catalog.quic import transport
 
-    least, mtu = transport().first_packet(connection.versions.inner), connection.inner_mtu
+    least, mtu = transport().first_packet(traffic.below.versions.inner), traffic.below.mtu
     if mtu < least:
         expected = f"tcp, because packets have at most {mtu} bytes, and the first of QUIC {least}"
         yield Problem(key, flow.transport, expected)
 
 
-def _of_costs(connection: Connection) -> Iterator[Problem]:
+def _of_costs(traffic: Traffic) -> Iterator[Problem]:
     """Yield a problem if hosts.profile lacks the cost of an operation."""
-    tunnel = connection.tunnel
+    tunnel, transport = traffic.tunnel_keys, traffic.transport
     try:
         for side in ("client", "server"):
-            connection.app_cost(side)
-            connection.host(side).context_switch(is_contained=False)
+            traffic.app_cost(side)
+            transport.host(side).context_switch(is_contained=False)
         if tunnel is not None:
-            profile = costs.load(connection.hosts.profile or costs.REFERENCE)
+            profile = costs.load(transport.shared.profile or costs.REFERENCE)
             costs.of(profile, tunnel.entry.all_operations(tunnel.mode))
     except ConfigError as error:
         yield from error.below("hosts.profile").problems
 
 
-def _of_writes(connection: Connection) -> Iterator[Problem]:
+def _of_writes(traffic: Traffic) -> Iterator[Problem]:
     """Yield a problem if the application's writes take too little CPU time."""
-    size = connection.flow.write_size
+    size = traffic.flow.write_size
     for side in ("client", "server"):
-        if 0 < size * connection.app_cost(side) / connection.host(side).speed < LEAST_WRITE_COST:
+        speed = traffic.transport.host(side).speed
+        if 0 < size * traffic.app_cost(side) / speed < LEAST_WRITE_COST:
             expected = (
                 "writes that take 1us of CPU time or more (see hosts.app_cost, hosts.speed), as a "
                 "system call does"
             )
-            yield Problem(f"flows.{connection.group}.write_size", size, expected)
+            yield Problem(f"flows.{traffic.number}.write_size", size, expected)
 
 
 def _of_buffers(found: ResolvedNetwork) -> Iterator[Problem]:
     """Yield problems of queues that are too short for some packets."""
     seen: set[tuple[Any, ...]] = set()
-    for connection in found.connections:
-        crossed = [(hop, connection.outer_packets) for hop in connection.hops]
-        crossed += [(it.route, [it.full_packet[1]]) for it in connection.access.values()]
+    for traffic in found.kinds:
+        crossed = [(hop, traffic.outer_packets) for hop in traffic.below.hops]
+        crossed += [(it.route, [traffic.packet_on(it)[1]]) for it in traffic.access.values()]
+        tcp, on = traffic.transport.tcp, traffic.links.on
         for hop, packets in crossed:
             for end in ("client", "server"):
-                sizes = (
-                    packets
-                    if end == connection.sender
-                    else [connection.tcp.syn_bytes(connection.path_ip)]
-                )
+                sizes = packets if end == traffic.sender else [tcp.syn_bytes(on.ip)]
                 for step in hop.sent_by(end):
                     if (step, *sizes) not in seen:
                         seen.add((step, *sizes))
-                        yield from _of_queue(found, step, sizes)
-
-
-def _of_queue(found: ResolvedNetwork, step: Step, packets: Sequence[int]) -> Iterator[Problem]:
-    """``packets``: IP bytes of the packets that arrive at once."""
-    link, tcp = found.topology.links[step.link], found.experiment.tcp
-    path, direction = link.path, link.direction(step.is_reverse)
-    prefix, alias = f"{link.key}.", "buffer"
-    if step.is_reverse:
-        prefix = f"{link.key}.reverse."
-        if path.reverse is None or path.reverse.rate is None:
-            prefix, alias = f"{link.key}.", "reverse_buffer"
-    if direction.policer is not None and direction.policer.burst < max(packets):
-        expected = f"room for one packet of {max(packets)} bytes"
-        yield Problem(f"{prefix}policer.burst", direction.policer.burst, expected)
-    if direction.rate is None:
-        return
-    packet = tcp.packet_bytes(found.experiment.path.ip, path.mtu)
-    bytes_of = partial(path.queue_bytes, rate=direction.rate, packet=packet)
-    for problem in direction.queue.problems(bytes_of):
-        yield problem.below(f"{prefix}queue")
-    framed = [size + path.framing_bytes for size in packets]
-    for index, (_, buffer) in enumerate(direction.over_time("buffer")):
-        key = f"{prefix}{alias}"
-        if direction.trace is not None and "buffer" in direction.trace.given:
-            key = f"{prefix}trace"
-        elif index:
-            key = f"{prefix}buffer_steps"
-        yield from _too_small(buffer, direction.rate, path.rtt, framed, key)
-
-
-def _too_small(
-    buffer: Buffer, rate: float, rtt: float, packets: Sequence[int], key: str
-) -> Iterator[Problem]:
-    """Yield a problem if a queue is too short for ``packets`` (bytes) that arrive at once.
-
-    The link sends one of them; the others must fit into the queue.
-    """
-    waiting = packets[1:]
-    if buffer.packets is not None:
-        if buffer.packets < len(waiting):
-            expected = f"room for all fragments of a packet but one ({len(packets)} fragments)"
-            yield Problem(key, str(buffer), expected)
-        return
-    room, needed = buffer.at(rate, rtt), max([*packets, sum(waiting)])
-    what = "one packet" if needed == max(packets) else "all fragments of a packet but one"
-    if room < needed:
-        expected = f"room for {what} ({needed} bytes)"
-        yield Problem(key, str(buffer), expected, f"this buffer is {room} bytes")
+                        yield from problems_of_queue(on, step, sizes)

@@ -7,8 +7,10 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from tunnelcc.config.keys import ExperimentKeys
-from tunnelcc.network.connection import Connection
 from tunnelcc.network.resolved import ResolvedNetwork, ResolvedTunnel
+from tunnelcc.network.traffic import Traffic
+from tunnelcc.network.transport import Transport
+from tunnelcc.network.tunnels import PacketTunnel
 from tunnelcc.schema import Model
 from tunnelcc.schema.units import format_probability, format_rate, format_size, format_time
 
@@ -187,41 +189,41 @@ def _tables_of_host(network: ResolvedNetwork, name: str) -> Tables:
     return (getattr(experiment.hosts, side), f"hosts.{side}"), shared
 
 
-def tunnel(network: ResolvedNetwork, placed: ResolvedTunnel) -> dict[str, Number]:
+def tunnel(placed: ResolvedTunnel) -> dict[str, Number]:
     """Return the numbers of a tunnel."""
-    connection, keys = placed.connection, placed.tunnel
-    key = network.tunnel_key(placed.first.connection) + (".under" if placed.hop is not None else "")
-    if keys.title:
-        key = f"tunnels.{keys.title}"
+    layer, keys, transport = placed.layer, placed.keys, placed.layer.transport
+    key = f"tunnels.{keys.title}" if keys.title else placed.key
     device = Number("–", "derived", "it carries bytes")
     if keys.mtu is not None:
-        device = Number(format_size(connection.inner_mtu), "stated", f"{key}.mtu")
+        device = Number(format_size(layer.mtu), "stated", f"{key}.mtu")
     elif keys.entry.kind != "relay":
-        device = Number(format_size(connection.inner_mtu), "derived", "entry, path MTU")
+        device = Number(format_size(layer.mtu), "derived", "entry, path MTU")
     uplinks = keys.uplinks
+    plain = layer.links.on.mss(layer.crossed_mtu, layer.route, layer.versions.outer)
     numbers = {
         "path MTU": Number(
-            format_size(connection.mtu), "derived", "its routes" if uplinks else "its route"
+            format_size(layer.crossed_mtu), "derived", "its routes" if uplinks else "its route"
         ),
         "MTU": device,
-        "segment": _segment(connection),
+        "segment": _segment(transport, plain),
     }
     if uplinks is not None:
         numbers["routes"] = Number(uplinks.use, *stated(uplinks, f"{key}.uplinks", "use"))
         if uplinks.use == "fail-over":
             fails = f"{uplinks.fail_after} × {format_time(uplinks.probe_interval)}"
             numbers["fails after"] = Number(fails, *stated(uplinks, f"{key}.uplinks", "fail_after"))
-    if keys.entry.kind == "datagram" and keys.receive_buffer is not None:
-        packets = f"{connection.socket_queue} packets"
+    is_datagram = not keys.entry.HAS_CARRIERS
+    if is_datagram and isinstance(layer, PacketTunnel) and keys.receive_buffer is not None:
+        packets = f"{layer.socket_queue} packets"
         numbers["socket"] = Number(packets, "derived", f"{key}.receive_buffer")
     if "send_buffer" in keys.entry.overrides:
-        room, window = connection.sending.send_buffer, connection.receive_window
+        room, window = transport.sending.send_buffer, transport.receive_window
         sent, received = Number(format_size(room), "derived", "sender"), _received(window)
         if keys.send_buffer is not None:
-            room = connection.send_buffer_of(keys.send_buffer)
+            room = transport.send_buffer_of(keys.send_buffer)
             sent = Number(format_size(room), "derived", f"{key}.send_buffer")
         if keys.receive_buffer is not None:
-            window = connection.window_of(keys.receive_buffer)
+            window = transport.window_of(keys.receive_buffer)
             received = _received(window, f"{key}.receive_buffer")
         numbers |= {"send buffer": sent, "receive window": received}
     return numbers
@@ -231,33 +233,32 @@ def _received(window: int, source: str = "receiver") -> Number:
     return Number(format_size(window), "derived", source)
 
 
-def _segment(connection: Connection) -> Number:
-    """Return the payload of a full segment."""
-    text = format_size(connection.mss)
-    if connection.mss == connection.tcp.mss:
-        return Number(text, *stated(connection.tcp, "tcp", "mss"))
-    tunnel = connection.tunnel
-    is_alone = tunnel is None or connection.mss == connection.path_mss
-    return Number(text, "derived", "path MTU" if is_alone else "tunnel MTU")
+def _segment(transport: Transport, plain: int) -> Number:
+    """Return the payload of a full segment. ``plain``: it on the links, without a tunnel."""
+    text = format_size(transport.mss)
+    if transport.mss == transport.tcp.mss:
+        return Number(text, *stated(transport.tcp, "tcp", "mss"))
+    return Number(text, "derived", "path MTU" if transport.mss == plain else "tunnel MTU")
 
 
-def flow(network: ResolvedNetwork, connection: Connection) -> dict[str, Number]:
+def flow(network: ResolvedNetwork, traffic: Traffic) -> dict[str, Number]:
     """Return the numbers of equal flows, but for their fair share."""
-    own, experiment = connection.flow, network.experiment
-    rtt = Number(format_time(connection.rtt), "derived", "its links")
+    own, experiment = traffic.flow, network.experiment
+    rtt = Number(format_time(traffic.rtt), "derived", "its links")
     if own.rtt is not None:
-        rtt = Number(rtt.text, "stated", f"flows.{connection.group}.rtt")
+        rtt = Number(rtt.text, "stated", f"flows.{traffic.number}.rtt")
     elif experiment.network is None:
         rtt = Number(rtt.text, *stated(experiment.path, "path", "rtt"))
-    rates = [(network.direction(step).rate, share) for step, share in connection.loads.items()]
+    rates = [(network.direction(step).rate, share) for step, share in traffic.loads.items()]
     limits = [rate / share for rate, share in rates if rate is not None and share > 0]
     bdp = Number("–", "derived", "no rate limit")
-    if connection.hop_count > 1:
+    if len(traffic.below.hops) > 1:
         bdp = Number("–", "derived", "of each carrier")
     elif limits:
-        size = round(min(limits) * connection.rtt / 8)
+        size = round(min(limits) * traffic.rtt / 8)
         bdp = Number(format_size(size), "derived", "rate × RTT")
-    window = _received(connection.receive_window)
-    if connection.asked_window is not None:
-        window = _received(connection.asked_window, f"flows.{connection.group}.window")
-    return {"RTT": rtt, "BDP": bdp, "segment": _segment(connection), "window": window}
+    window = _received(traffic.transport.receive_window)
+    if traffic.asked_window is not None:
+        window = _received(traffic.asked_window, f"flows.{traffic.number}.window")
+    segment = _segment(traffic.transport, traffic.links.mss)
+    return {"RTT": rtt, "BDP": bdp, "segment": segment, "window": window}

@@ -55,16 +55,16 @@ def evaluate(text: str, values: Mapping[str, float]) -> float:
 def variables(experiment: Experiment) -> dict[str, float]:
     """Return the values of the names in EXPERIMENT, in SI units."""
     path, network = experiment.path, experiment.resolved
-    connection = network.first
-    mss, outer = connection.mss, connection.full_packets
+    first = network.first
+    mss, outer = first.mss, first.full_packets
     return {
         "rate": path.rate,
         "rtt": path.rtt,
         "loss": path.loss,
         "bdp": path.rate * path.rtt / 8,
-        "window": connection.receive_window,
+        "window": first.transport.receive_window,
         "mss": mss,
-        "packet": mss + experiment.tcp.header_bytes(connection.versions.inner),
+        "packet": mss + experiment.tcp.header_bytes(first.below.versions.inner),
         "outer": sum(outer),
         "outer_packets": len(outer),
         "initial_window": experiment.tcp.initial_window,

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tunnelcc import core
-from tunnelcc.network.connection import Connection
 from tunnelcc.network.resolved import ResolvedNetwork, ResolvedTunnel
+from tunnelcc.network.traffic import Traffic
 from tunnelcc.plots.style import algorithm_style, category_style
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class Kind(NamedTuple):
 def kinds(result: Result) -> list[Kind]:
     """Return the Kind of each flow: its congestion control, and other properties that differ."""
     network = result.network
-    tunnels = [tunnel_name(network, placed.connection) for placed in network.flows]
+    tunnels = [tunnel_name(network, placed.traffic) for placed in network.flows]
     downs = [placed.direction == "down" for placed in network.flows]
     # That datagrams are over UDP, their name tells.
     transports = [it.flow.transport for it in network.flows]
@@ -55,17 +55,17 @@ def kinds(result: Result) -> list[Kind]:
     ]
 
 
-def tunnel_name(network: ResolvedNetwork, flow: Connection) -> str:
+def tunnel_name(network: ResolvedNetwork, flow: Traffic) -> str:
     """Return the names of the tunnels around a flow, from the inside; "": there are none.
 
     Each is its own name, its entry's if that differs, and the carriers' congestion control.
     """
-    return " over ".join(_name(it) for it, _ in network.layers(flow))
+    return " over ".join(_name(it) for it, _ in network.tunnels_around(flow))
 
 
 def _name(tunnel: ResolvedTunnel) -> str:
-    kind = tunnel.tunnel.name
-    cc = tunnel.tunnel.carrier_cc
+    kind = tunnel.keys.name
+    cc = tunnel.keys.carrier_cc
     carrier = f" with {cc.name}" if cc is not None else ""
     named = tunnel.name not in ("tunnel", kind)
     return f"{tunnel.name} ({kind}{carrier})" if named else f"{kind}{carrier}"

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tunnelcc.metrics import METRICS
-from tunnelcc.network.connection import Connection
 from tunnelcc.network.topology import ResolvedLink, Step, Topology
+from tunnelcc.network.traffic import Traffic
 from tunnelcc.plots.flows import tunnel_name
 from tunnelcc.plots.style import STYLE, category_style, check_file, save, take_literally
 from tunnelcc.schema.units import format_rate, format_time
@@ -73,7 +73,7 @@ class Place:
 class Group:
     """Equal flows: their text and colour in the legend, and the links that their data cross.
 
-    ``loads``: as Connection.loads, of all of them together; ``tunnels``: the links between the ends
+    ``loads``: as Traffic.loads, of all of them together; ``tunnels``: the links between the ends
     of each tunnel around them, from the inside.
     """
 
@@ -274,11 +274,11 @@ def _groups(result: Result, colours: Sequence[Any] = ()) -> list[Group]:
     groups: list[Group] = []
     for number, flows in enumerate(members.values()):
         first = network.flows[flows[0]]
-        ways = [*dict.fromkeys(network.flows[index].connection for index in flows)]
-        layers = zip(*([it.loads for _, it in network.layers(way)] for way in ways), strict=True)
+        ways = [*dict.fromkeys(network.flows[index].traffic for index in flows)]
+        layers = zip(*([it for _, it in network.tunnels_around(way)] for way in ways), strict=True)
         tunnels = tuple(frozenset[Step]().union(*of_ways) for of_ways in layers)
         count = f"{len(flows)} × " if len(flows) > 1 else ""
-        inside = f" in {tunnel_name(network, first.connection)}" if tunnels else ""
+        inside = f" in {tunnel_name(network, first.traffic)}" if tunnels else ""
         rate = float(sum(goodputs[flows])) / 1e6
         loads = _together(ways)
         later = " (dashed: after a fail-over)" if 0 in loads.values() else ""
@@ -288,12 +288,12 @@ def _groups(result: Result, colours: Sequence[Any] = ()) -> list[Group]:
     for source, placed in zip(experiment.cross_traffic, network.cross_traffic, strict=True):
         colour = _OF_UDP if colours else _colour(len(groups))
         label = f"UDP, {spaced(format_rate(source.rate))}"
-        groups.append(Group(label, colour, placed.connection.loads))
+        groups.append(Group(label, colour, placed.traffic.loads))
     return groups
 
 
-def _together(ways: Iterable[Connection]) -> dict[Step, float]:
-    """Return the links that any of the connections crosses, and the largest share."""
+def _together(ways: Iterable[Traffic]) -> dict[Step, float]:
+    """Return the links that any of the flows crosses, and the largest share."""
     loads: dict[Step, float] = {}
     for way in ways:
         for step, share in way.loads.items():

@@ -184,11 +184,11 @@ def _window_unit(result: Result, flow: int, mss: int) -> int:
     What KCP and RUDP call a window is not the congestion window. Relays over QUIC have packets of
     their own, which are left out.
     """
-    connection = result.network.flows[flow].connection
+    traffic = result.network.flows[flow].traffic
     if result.path_leg(flow).arq_timeouts is None:  # it is TCP
         return mss
-    if connection.flow.transport == "quic":
-        return connection.quic_packet.udp
+    if traffic.flow.transport == "quic":
+        return traffic.below.quic_packet.udp
     return 0
 
 
@@ -198,7 +198,7 @@ def _crossing(result: Result) -> dict[int, float]:
     Each with the share of its data that does.
     """
     network, step = result.network, result.network.bottleneck
-    loads = {index: placed.connection.loads for index, placed in enumerate(network.flows)}
+    loads = {index: placed.traffic.loads for index, placed in enumerate(network.flows)}
     return {index: of_flow[step] for index, of_flow in loads.items() if step in of_flow}
 
 

@@ -26,7 +26,7 @@ from tunnelcc.metrics import formulas
 
 if TYPE_CHECKING:
     from tunnelcc.config import Flow
-    from tunnelcc.network.connection import Connection
+    from tunnelcc.network.traffic import Traffic
     from tunnelcc.plots.selection import Selection
     from tunnelcc.scenario import Experiment
 
@@ -104,9 +104,9 @@ def _goodputs(
     mss, framed, least = (
         _only(drawn, of)
         for of in (
-            lambda it: _connection(it).path_mss,
+            lambda it: _traffic(it).links.mss,
             lambda it: (
-                _connection(it).path_mss + it.tcp.header_bytes(it.path.ip) + it.path.framing_bytes
+                _traffic(it).links.mss + it.tcp.header_bytes(it.path.ip) + it.path.framing_bytes
             ),
             lambda it: it.tcp.min_rto,  # on top of the RTT, as in Linux (transport/rtt-estimator.h)
         )
@@ -169,13 +169,13 @@ def _fillable(experiment: Experiment) -> float:
 
     A writer that found its send buffer full continues when it is two thirds full.
     """
-    first = _connection(experiment)
+    first = _traffic(experiment).transport
     window = min(2 / 3 * first.sending.send_buffer, first.receive_window)
     filling = sum(flow.count for flow in experiment.flows if flow.cc.name != "bbr")
     return filling * window / (experiment.path.rate * experiment.path.rtt / 8) - 1
 
 
-def _connection(experiment: Experiment) -> Connection:
+def _traffic(experiment: Experiment) -> Traffic:
     return experiment.resolved.first
 
 

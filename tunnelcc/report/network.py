@@ -16,9 +16,9 @@ from rich.table import Table
 
 from tunnelcc.errors import unknown_name
 from tunnelcc.network import origins
-from tunnelcc.network.connection import Connection
 from tunnelcc.network.origins import Number
 from tunnelcc.network.resolved import ResolvedNetwork
+from tunnelcc.network.traffic import Traffic
 from tunnelcc.output.tables import console
 from tunnelcc.scenario import Experiment
 from tunnelcc.schema.units import format_rate, format_size, format_time
@@ -70,33 +70,33 @@ def _tunnels(network: ResolvedNetwork) -> Section:
     for number, placed in enumerate(network.tunnels):
         carriers = {it.carrier for it in network.flows if it.tunnel == number}
         members = sum(it.tunnel == number for it in network.flows)
-        entry = placed.tunnel.name
+        entry = placed.keys.name
         name = entry if placed.name in ("tunnel", entry) else f"{placed.name} ({entry})"
         carried = f"{members} flow{'s' if members > 1 else ''}"
-        above = [it.tunnel.name for it in network.tunnels if it.lower == number]
+        above = [it.keys.name for it in network.tunnels if it.lower == number]
         if placed.hop is not None:
             carried = "carriers"
         elif not members and above:
             carried = ", ".join(above)
-        elif placed.hop is None and placed.tunnel.entry.HAS_CARRIERS:
+        elif placed.hop is None and placed.keys.entry.HAS_CARRIERS:
             carried += f", {len(carriers)} carrier{'s' if len(carriers) > 1 else ''}"
         hosts = placed.hosts if placed.hop is None else placed.hosts[placed.hop : placed.hop + 2]
-        of, uplinks = network.topology.hosts_of, placed.connection.uplinks
+        of, uplinks = network.topology.hosts_of, placed.uplinks
         routes = [of(it.client, it.to_server) for it in uplinks] or [hosts]
         if placed.lower is not None:
-            carried += f", through {network.tunnels[placed.lower].tunnel.name}"
+            carried += f", through {network.tunnels[placed.lower].keys.name}"
         ways = "\n".join(" → ".join(route) for route in routes)
-        rows.append(((name, ways, carried), origins.tunnel(network, placed)))
+        rows.append(((name, ways, carried), origins.tunnel(placed)))
     return ("tunnel", "hosts", "carries"), rows
 
 
 def _flows(network: ResolvedNetwork) -> Section:
-    counts = Counter(it.connection for it in network.flows)
-    alike: dict[Any, list[Connection]] = {}
-    for connection, share in zip(network.connections, fair.shares(network), strict=True):
-        numbers = origins.flow(network, connection)
-        numbers["fair share"] = _share(connection.demand, share)
-        alike.setdefault((connection.group, *numbers.items()), []).append(connection)
+    counts = Counter(it.traffic for it in network.flows)
+    alike: dict[Any, list[Traffic]] = {}
+    for traffic, share in zip(network.kinds, fair.shares(network), strict=True):
+        numbers = origins.flow(network, traffic)
+        numbers["fair share"] = _share(traffic.demand, share)
+        alike.setdefault((traffic.number, *numbers.items()), []).append(traffic)
     rows: list[Row] = []
     for (group, *numbers_of_each), members in alike.items():
         count, label = sum(counts[it] for it in members), members[0].flow.label
@@ -111,7 +111,7 @@ def _flows(network: ResolvedNetwork) -> Section:
 def _cross_traffic(network: ResolvedNetwork) -> Section:
     rows: list[Row] = []
     for index, placed in enumerate(network.cross_traffic):
-        source, connection = network.experiment.cross_traffic[index], placed.connection
+        source = network.experiment.cross_traffic[index]
         ends = f"{placed.client} {'→' if placed.sender == 'client' else '←'} {placed.server}"
         keys = "rate", "packet"
         texts = format_rate(source.rate), format_size(source.packet)
@@ -119,14 +119,14 @@ def _cross_traffic(network: ResolvedNetwork) -> Section:
             key: Number(text, *origins.stated(source, f"cross_traffic.{index}", key))
             for key, text in zip(keys, texts, strict=True)
         }
-        rows.append(((f"cross_traffic.{index}", ends, _links_of(connection)), numbers))
+        rows.append(((f"cross_traffic.{index}", ends, _links_of(placed.traffic)), numbers))
     return ("source", "client, server", "links"), rows
 
 
-def _links_of(connection: Connection) -> str:
+def _links_of(traffic: Traffic) -> str:
     """Return the links to the server, and those of another way back."""
     there, back = (
-        [_shared(step.link, share) for step, share in connection.loads_of(end).items()]
+        [_shared(step.link, share) for step, share in traffic.below.loads_of(end).items()]
         for end in ("client", "server")
     )
     is_same = sorted(back) == sorted(there)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import xarray
 
     from tunnelcc.formats.measurement import Measurement
-    from tunnelcc.network.resolved import ResolvedFlow
+    from tunnelcc.network.traffic import ResolvedFlow
     from tunnelcc.scenario import Experiment
     from tunnelcc.simulation.result import Result
 
@@ -472,7 +472,7 @@ def _ping_table(totals: dict[str, Any], result: Result) -> Table | None:
     for ping, placed in zip(totals["pings"], result.network.pings, strict=True):
         trimmed = ping["ping_delay_trimmed"]
         rows.append((
-            placed.connection.key,
+            placed.traffic.key,
             "none" if placed.tunnel is None else result.tunnel_names[placed.tunnel],
             str(ping["ping_sent"]),
             _share(ping["ping_expected"] - ping["ping_received"], ping["ping_expected"]),

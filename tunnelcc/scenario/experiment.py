@@ -14,7 +14,8 @@ from tunnelcc.config.keys import ExperimentKeys
 from tunnelcc.errors import ConfigError
 from tunnelcc.modules import trust
 from tunnelcc.network import checks
-from tunnelcc.network.resolved import ResolvedNetwork, resolve
+from tunnelcc.network.resolve import resolve
+from tunnelcc.network.resolved import ResolvedNetwork
 from tunnelcc.scenario.settings import apply
 
 

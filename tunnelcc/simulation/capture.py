@@ -148,8 +148,8 @@ def tunnel_packets(placed: ResolvedTunnel) -> Spec:
     from tunnelcc.catalog.relay import RelayEntry
     from tunnelcc.catalog.stream import StreamEntry
 
-    entry, tunnel = placed.tunnel.entry, placed.tunnel
-    inside = {"name": placed.name, "ip": tunnel.ip or placed.connection.path_ip}
+    entry, tunnel = placed.keys.entry, placed.keys
+    inside = {"name": placed.name, "ip": tunnel.ip or placed.layer.versions.outer}
     if isinstance(entry, DatagramEntry):
         return {**inside, **_datagrams(entry, tunnel.mode)}
     if isinstance(entry, RelayEntry):

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from tunnelcc import metrics
 from tunnelcc.config.path import LinkDirection
 from tunnelcc.metrics.convergence import WINDOW
-from tunnelcc.network.connection import Connection
 from tunnelcc.network.resolved import ResolvedNetwork
 from tunnelcc.network.topology import Step
+from tunnelcc.network.traffic import Traffic
 from tunnelcc.simulation.parts import Parts
 
 Series = NDArray[np.float64]
@@ -50,29 +50,29 @@ def capacity(run: Parts, step: Step) -> float:
 
 
 def shares(network: ResolvedNetwork) -> list[float]:
-    """Return the max-min fair rate (bit/s) of each of ``network.connections``; NaN: no limit.
+    """Return the max-min fair rate (bit/s) of each of ``network.kinds``; NaN: no limit.
 
     That is what one of its flows would have if all flows and cross traffic sent at once, and links
     kept the rates that they begin with.
     """
-    connections = network.connections
+    kinds = network.kinds
     rooms = {}
-    everyone = [_loads(it) for it in connections]
+    everyone = [_loads(it) for it in kinds]
     for step in _crossed(everyone):
         way, (mss, packet) = network.direction(step), _full_segment(network, step)
         rates = [*([way.rate] if way.rate else []), *way.caps]
         if rates:
             rooms[step] = min(rates) * mss / packet
-    counts = Counter(it.connection for it in network.flows)
+    counts = Counter(it.traffic for it in network.flows)
     traffic = _cross_traffic(network)
     everyone += [it.loads for it in traffic]
     granted = metrics.max_min_allocation(
         list(rooms.values()),
-        [*(it.demand or math.inf for it in connections), *(it.rate for it in traffic)],
+        [*(it.demand or math.inf for it in kinds), *(it.rate for it in traffic)],
         [_shares(loads, rooms) for loads in everyone],
-        [*(counts[it] for it in connections), *(1 for _ in traffic)],
+        [*(counts[it] for it in kinds), *(1 for _ in traffic)],
     )
-    return [rate if math.isfinite(rate) else math.nan for rate in granted[: len(connections)]]
+    return [rate if math.isfinite(rate) else math.nan for rate in granted[: len(kinds)]]
 
 
 def rates(run: Parts, demands: Sequence[float]) -> tuple[Series, Series]:
@@ -164,9 +164,9 @@ def _full_segment(network: ResolvedNetwork, step: Step) -> tuple[int, int]:
     return mss, packet + network.topology.links[step.link].path.framing_bytes
 
 
-def _loads(connection: Connection) -> Loads:
+def _loads(traffic: Traffic) -> Loads:
     """Return the links that data cross without a fail-over, and the share on each."""
-    return frozenset((step, share) for step, share in connection.loads.items() if share > 0)
+    return frozenset((step, share) for step, share in traffic.loads.items() if share > 0)
 
 
 def _crossed(everyone: Iterable[Loads]) -> list[Step]:
@@ -181,14 +181,14 @@ def _shares(loads: Loads, links: Iterable[Step]) -> list[float]:
 
 def _flows(run: Parts, demands: Sequence[float]) -> list[_Demand]:
     found, duration = run.network, run.experiment.duration
-    flows, loads = [], {it: _loads(it) for it in found.connections}
+    flows, loads = [], {it: _loads(it) for it in found.kinds}
     completed = run["flow_completed_at"].tolist()
     for placed, rate, end in zip(found.flows, demands, completed, strict=True):
         start = placed.start
         if placed.flow.data_start is not None:
             start += placed.flow.data_start - placed.flow.start
         until = end if math.isfinite(end) else duration
-        flows.append(_Demand(loads[placed.connection], rate, min(start, duration), until))
+        flows.append(_Demand(loads[placed.traffic], rate, min(start, duration), until))
     return flows
 
 
@@ -197,7 +197,7 @@ def _cross_traffic(network: ResolvedNetwork) -> list[_Demand]:
     duration = experiment.duration
     sources = []
     for source, placed in zip(experiment.cross_traffic, network.cross_traffic, strict=True):
-        loads = _loads(placed.connection)
+        loads = _loads(placed.traffic)
         duty = 1.0 if source.on is None else source.on / (source.on + (source.off or 0.0))
         # A link's capacity is what it carries of payload, so UDP takes as much less of it.
         payload = 0.0

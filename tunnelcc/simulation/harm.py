@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from tunnelcc import metrics
-from tunnelcc.network.resolved import uses_reverse
+from tunnelcc.network.resolve import uses_reverse
 from tunnelcc.scenario import Experiment
 from tunnelcc.simulation import runner
 from tunnelcc.simulation.capture import Capture
@@ -189,9 +189,7 @@ def _alike(result: Result) -> list[int]:
     """Return for each flow the first one that differs only in the jitter of its start."""
     first: dict[Any, int] = {}
     return [
-        first.setdefault(
-            (it.connection, it.bytes, it.start if it.flow.interarrival else None), index
-        )
+        first.setdefault((it.traffic, it.bytes, it.start if it.flow.interarrival else None), index)
         for index, it in enumerate(result.network.flows)
     ]
 
@@ -202,8 +200,7 @@ def part(experiment: Experiment, members: Sequence[int]) -> Experiment:
     flows = []
     for index in members:
         placed = found.flows[index]
-        jitter = placed.start - placed.flow.start
-        flow = placed.flow
+        flow, jitter = placed.flow, placed.jitter
         changes: dict[str, Any] = {"count": 1, "interarrival": None, "start": placed.start}
         changes |= {"bytes": placed.bytes, "bytes_shape": None, "bytes_most": None}
         if flow.data_start is not None:

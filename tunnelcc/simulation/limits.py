@@ -42,8 +42,8 @@ def check(network: ResolvedNetwork) -> None:
 def window_memory(network: ResolvedNetwork) -> float:
     """Return an upper estimate of the memory (bytes) for packets in flight."""
     tcp, flows = network.experiment.tcp, len(network.flows)
-    windows = flows * max(it.receive_window for it in network.connections)
-    rtt = max(it.rtt for it in network.connections)
+    windows = flows * max(it.transport.receive_window for it in network.kinds)
+    rtt = max(it.rtt for it in network.kinds)
     ip = network.experiment.path.ip
     holds = sum(
         _holds(link, max(rtt, link.path.rtt), tcp.packet_bytes(ip, link.path.mtu))
@@ -81,7 +81,7 @@ def series_memory(network: ResolvedNetwork) -> float:
 
 def _legs(network: ResolvedNetwork) -> int:
     """Upper limit of the connections of a flow."""
-    return max(1 if it.tunnel is None else 2 + it.hop_count for it in network.connections)
+    return max(1 if it.tunnel is None else 2 + len(it.below.hops) for it in network.kinds)
 
 
 def available_memory() -> float:

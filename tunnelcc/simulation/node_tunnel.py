@@ -26,15 +26,15 @@ def node_tunnel_spec(experiment: Experiment) -> Spec:
     number = numbers[0]
     placed = network.tunnels[number]
     flow = next(it for it in spec["flows"] if it["tunnel"] == number)
-    sharing = placed.tunnel.entry.sharing(placed.tunnel.carriers)
-    own = placed.tunnel.carrier_cc
+    sharing = placed.keys.entry.sharing(placed.keys.carriers)
+    own = placed.keys.carrier_cc
     tunnel = spec["tunnels"][number]
     tcp = tunnel.get("carrier_tcp") or spec["tcp"][flow["tcp"]]
     return {
-        "name": placed.tunnel.entry.name,
+        "name": placed.keys.entry.name,
         "tunnel": tunnel,
         "packets": tunnel_packets(placed),
-        "ip": placed.connection.path_ip,
+        "ip": placed.layer.versions.outer,
         "cc": congestion(own) if own else {},
         "nodelay": {"client": tcp["nodelay"], "server": tcp["server_nodelay"]},
         "carriers": {"flow": 0, "all": 1}[sharing] if isinstance(sharing, str) else sharing,

@@ -14,8 +14,6 @@ from tunnelcc import core, metrics
 from tunnelcc.analysis import causes
 from tunnelcc.analysis.counters import path_leg
 from tunnelcc.analysis.values import Cause
-from tunnelcc.hosts.costs import Cost
-from tunnelcc.network.connection import Connection
 from tunnelcc.network.resolved import ResolvedNetwork
 from tunnelcc.network.topology import Step
 from tunnelcc.scenario import Experiment
@@ -224,14 +222,6 @@ class Parts:
         """What limited each flow; None: it was never active after the warm-up."""
         return causes.of_flows(self)
 
-    def packet_cost(self, connection: Connection, *, encapsulates: bool) -> Cost:
-        """Return the CPU cost of a packet where it enters its tunnel, or where it leaves."""
-        from tunnelcc.simulation import spec_packets  # at first use: it imports all layers
-
-        assert connection.tunnel is not None
-        entry: Any = connection.tunnel.entry
-        return spec_packets.packet_cost(connection, entry, encapsulates)
-
     @cached_property
     def carriers(self) -> list[Part]:
         """The connections that cross the path, each once. Those beyond relays are in ``legs``."""
@@ -250,7 +240,7 @@ class Parts:
         for index, placed in enumerate(self.network.flows):
             tunnel = None if placed.tunnel is None else self.tunnels[self._on_path(placed.tunnel)]
             if tunnel is not None:
-                first = self.network.tunnels[placed.tunnel or 0].first
+                first = self.network.tunnels[placed.tunnel or 0]
                 way = tunnel.forward if placed.sender == first.sender else tunnel.reverse
                 ways[id(way)] = way
             else:
@@ -265,14 +255,14 @@ class Parts:
         datagram = [
             self.tunnels[number]
             for number in map(self._on_path, used)
-            if not self.network.tunnels[number].tunnel.entry.HAS_CARRIERS
+            if not self.network.tunnels[number].keys.entry.HAS_CARRIERS
         ]
         ways = {id(way) for it in datagram if it is not None for way in it}
         return [it for it in self.path_senders[1] if id(it) in ways]
 
     def _on_path(self, number: int) -> int:
         """The number of the tunnel across the path, or of the one that its carriers go through."""
-        under = self.network.under(self.network.tunnels[number], hop=0)
+        under = self.network.under(number, hop=0)
         return number if under is None else under
 
     @cached_property
@@ -304,7 +294,7 @@ class Parts:
         for it in tunnels:
             name = it.name
             if plain_names.count(name) > 1:
-                name += f" {it.first.client}-{it.first.server}"
+                name += f" {it.ends[0]}-{it.ends[1]}"
             alike = sum(other == name or other.startswith(f"{name} #") for other in names)
             names.append(f"{name} #{alike + 1}" if alike else name)
         return names

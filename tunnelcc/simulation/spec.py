@@ -13,12 +13,13 @@ from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 
 from tunnelcc.catalog.values import datagram_headers
-from tunnelcc.config import Hosts
+from tunnelcc.config import CrossTraffic, Flow, Hosts
 from tunnelcc.hosts.kernels import kernels
-from tunnelcc.network.connection import Connection
 from tunnelcc.network.draws import uniform
 from tunnelcc.network.resolved import ResolvedNetwork, ResolvedTunnel
 from tunnelcc.network.topology import ResolvedLink, Route, Step
+from tunnelcc.network.traffic import Traffic
+from tunnelcc.network.tunnels import Gateways, PacketTunnel
 from tunnelcc.scenario import Experiment
 from tunnelcc.simulation import spec_tcp
 from tunnelcc.simulation.spec_links import link
@@ -99,7 +100,7 @@ class _Builder:
         return link(tcp.packet_bytes(path.ip, resolved.path.host_mtu), resolved, path.ip)
 
     def _switch_cost(self, name: str, host: Hosts) -> float:
-        entries = [it.tunnel.entry for it in self.network.tunnels if name in it.hosts]
+        entries = [it.keys.entry for it in self.network.tunnels if name in it.hosts]
         return host.context_switch(any(entry.IS_COST_WHOLE for entry in entries))
 
     def _number(self, route: Route) -> int:
@@ -120,63 +121,63 @@ class _Builder:
 
     def _flows(self) -> Iterator[Spec]:
         """Single flows. Values that equal flows share are computed once."""
-        known = {it: self._alike(it) for it in self.network.all_connections}
+        known = {it: self._alike(it) for it in self.network.all_kinds}
         for placed in self.network.everyone:
             # The jitter shifts the whole flow: data that all began at once would make every seed
             # alike.
-            flow = placed.flow
-            jitter = placed.start - flow.start
-            yield known[placed.connection] | {
+            keys, jitter = placed.traffic.keys, placed.jitter
+            data_start = getattr(keys, "data_start", None) or 0
+            yield known[placed.traffic] | {
                 "carrier": placed.carrier,
                 "start": nanoseconds(placed.start),
-                "data_start": nanoseconds(max(placed.start, (flow.data_start or 0) + jitter)),
-                "stop": 0 if flow.stop is None else nanoseconds(flow.stop + jitter),
+                "data_start": nanoseconds(max(placed.start, data_start + jitter)),
+                "stop": 0 if keys.stop is None else nanoseconds(keys.stop + jitter),
                 **({} if placed.bytes is None else {"bytes": placed.bytes}),
             }
 
-    def _alike(self, connection: Connection) -> Spec:
-        flow, tunnel = connection.flow, connection.tunnel
+    def _alike(self, traffic: Traffic) -> Spec:
+        flow, tunnel = traffic.flow, traffic.tunnel_keys
         carrier = tunnel and tunnel.carrier_cc
-        own_cc = connection.stream.cc if flow.transport == "udp" else flow.cc
-        tcp = {key: _place_in(self.tcp, it) for key, it in _flow_tcp(connection).items()}
-        alike = same(flow, "FlowSpec") | {
-            "route": self._number(connection.route),
-            "extra_delay": self._extra_delay(connection),
-            "sender": connection.sender,
-            "tunnel": connection.tunnel_number,
-            **self._access(connection),
+        own_cc = traffic.contents.cc if flow.transport == "udp" else flow.cc
+        tcp = {key: _place_in(self.tcp, it) for key, it in _flow_tcp(traffic).items()}
+        alike = _members_of(traffic) | {
+            "route": self._number(traffic.route),
+            "extra_delay": self._extra_delay(traffic),
+            "sender": traffic.sender,
+            "tunnel": traffic.tunnel_number,
+            **self._access(traffic.gateways),
             "tcp": tcp["tcp"],
-            "app_per_byte": {side: connection.app_cost(side) for side in ("client", "server")},
+            "app_per_byte": {side: traffic.app_cost(side) for side in ("client", "server")},
             "cc": congestion(flow.cc),
             "quic": None,
             "carrier_cc": congestion(carrier or own_cc),
-            "preamble": _preamble(connection),
-            "datagrams": _datagrams(connection),
-            "role": connection.role,
+            "preamble": _preamble(traffic),
+            "datagrams": _datagrams(traffic),
+            "role": traffic.role,
         }
         if flow.transport == "quic":
             from tunnelcc.simulation.spec_quic import flow_quic
 
-            settings, alike["cc"] = flow_quic(connection)
+            settings, alike["cc"] = flow_quic(traffic)
             alike["quic"] = _place_in(self.quic, settings)
         return alike | tcp  # and what the flow has beside "tcp"
 
-    def _access(self, connection: Connection) -> Spec:
+    def _access(self, gateways: Gateways | None) -> Spec:
         """The routes between the flow's hosts and the gateways of its tunnel."""
-        if connection.between is None:
+        if gateways is None:
             return {}
-        routes = {end: self._number(it.route) for end, it in connection.access.items()}
-        return {"access": {"routes": routes, "is_turned": connection.is_turned}}
+        routes = {end: self._number(it.route) for end, it in gateways.access.items()}
+        return {"access": {"routes": routes, "is_turned": gateways.is_turned}}
 
-    def _extra_delay(self, connection: Connection) -> Spec:
+    def _extra_delay(self, traffic: Traffic) -> Spec:
         """The delay that flows.rtt adds to the links' delay, half of it in each direction."""
-        rtt, first = connection.flow.rtt, connection.own_route
+        rtt, first = traffic.flow.rtt, traffic.own_route
         if rtt is None:
             return {"client": 0, "server": 0}
         delays = {"client": self._delay(first.to_server), "server": self._delay(first.to_client)}
         half = nanoseconds(rtt) // 2
         return {
-            end: (half if end == connection.sender else nanoseconds(rtt) - half) - delay
+            end: (half if end == traffic.sender else nanoseconds(rtt) - half) - delay
             for end, delay in delays.items()
         }
 
@@ -190,7 +191,7 @@ class _Builder:
         Without one, two equal tunnels would take turns in the same way whatever the seed.
         """
         is_alone = sum(it.hop is None for it in self.network.tunnels) == 1
-        if is_alone or not placed.tunnel.entry.HAS_CARRIERS:
+        if is_alone or not placed.keys.entry.HAS_CARRIERS:
             return {}
         seed, jitter = self.experiment.seed, self.experiment.start_jitter
         return {"start": nanoseconds(jitter * uniform(seed, "tunnel", number))}
@@ -198,27 +199,26 @@ class _Builder:
     def _tunnel(self, placed: ResolvedTunnel) -> Spec:
         from tunnelcc.simulation.spec_tunnels import tunnel_spec  # with all classes of tunnels
 
-        tunnel, routes = placed.tunnel, placed.first.connection.hops
-        ccs = [None, *(hop.cc for hop in tunnel.chain)]
+        routes = (placed.above or placed.layer).hops
+        ccs = [None, *(hop.cc for hop in placed.keys.chain)]
         hops = [
-            {"route": self._number(route), "under": self.network.under(placed, number)}
+            {"route": self._number(route), "under": self.network.under(placed.owner, number)}
             | ({"cc": congestion(cc)} if cc else {})
             for number, (route, cc) in enumerate(zip_longest(routes, ccs[: len(routes)]))
         ]
-        hops = hops if placed.hop is None else [hops[placed.hop]]
-        return tunnel_spec(tunnel.entry, placed.connection, hops)
+        return tunnel_spec(placed, hops if placed.hop is None else [hops[placed.hop]])
 
     def _uplinks(self, placed: ResolvedTunnel) -> Spec:
         """The routes of a tunnel beside its first one."""
-        uplinks = placed.tunnel.uplinks
+        uplinks = placed.keys.uplinks
         if uplinks is None:
             return {}
         return {
             "uplinks": {
-                "routes": [self._number(route) for route in placed.connection.uplinks[1:]],
+                "routes": [self._number(route) for route in placed.uplinks[1:]],
                 "use": uplinks.use.replace("-", "_"),
                 "interval": nanoseconds(uplinks.probe_interval),
-                "probe": _PROBE + datagram_headers(placed.connection.path_ip),
+                "probe": _PROBE + datagram_headers(self.experiment.path.ip),
                 "fail_after": uplinks.fail_after,
                 "return_after": uplinks.return_after,
             }
@@ -226,34 +226,46 @@ class _Builder:
 
     def _under(self, placed: ResolvedTunnel) -> Spec:
         """The flow as which a tunnel's packets, or its carrier, go through another tunnel."""
-        under = placed.connection.under
-        if under is None or under.tunnel is None:
+        layer, cc = placed.layer, placed.contents.cc
+        gateways = layer.below
+        if not isinstance(gateways, Gateways):
             return {}
         from tunnelcc.simulation.spec_tunnels import nested_tcp  # as in _tunnel()
 
-        carrier = under.tunnel.carrier_cc or under.flow.cc
+        lower = gateways.below
         return {
             "under": {
-                "route": self._number(under.route),
+                "route": self._number(layer.route),
                 "tunnel": placed.lower,
-                **self._access(under),
-                "carrier": under.uplink,
-                "sender": under.sender,
-                "tcp": _place_in(self.tcp, nested_tcp(placed.tunnel.entry, placed.connection)),
-                "cc": congestion(under.flow.cc),
-                "carrier_cc": congestion(carrier),
-                "datagrams": {"header": datagram_headers(under.path_ip)},
+                **self._access(gateways),
+                "carrier": lower.taken if isinstance(lower, PacketTunnel) else 0,
+                "sender": layer.sender,
+                "tcp": _place_in(self.tcp, nested_tcp(placed)),
+                "cc": congestion(cc),
+                "carrier_cc": congestion(lower.keys.carrier_cc or cc),
+                "datagrams": {"header": datagram_headers(self.experiment.path.ip)},
             }
         }
 
 
-def _flow_tcp(connection: Connection) -> dict[str, Spec]:
+def _members_of(traffic: Traffic) -> Spec:
+    """The keys that FlowSpec has, too. Cross traffic and pings have the defaults of the others."""
+    keys = traffic.keys
+    if isinstance(keys, Flow):
+        return same(keys, "FlowSpec")
+    given = {name: getattr(keys, name, None) for name in ("route", "start", "stop", "rate")}
+    name = keys.tunnel or ("none" if traffic.role == "cross_traffic" else None)
+    return same(traffic.flow.model_copy(update={**given, "tunnel": name}), "FlowSpec")
+
+
+def _flow_tcp(traffic: Traffic) -> dict[str, Spec]:
     """The TCP settings of a flow's connections."""
-    if connection.tunnel is None:
-        return {"tcp": spec_tcp.flow_tcp(connection, connection.mss, connection.path_ip)}
+    if traffic.tunnel is None:
+        transport = traffic.transport
+        return {"tcp": spec_tcp.flow_tcp(transport, traffic.flow.window, traffic.links.ip)}
     from tunnelcc.simulation.spec_tunnels import flow_tcp  # as in _Builder._tunnel()
 
-    return flow_tcp(connection.tunnel.entry, connection)
+    return flow_tcp(traffic)
 
 
 def _place_in(settings: list[Spec], spec: Spec) -> int:
@@ -263,21 +275,20 @@ def _place_in(settings: list[Spec], spec: Spec) -> int:
     return settings.index(spec)
 
 
-def _preamble(connection: Connection) -> int:
-    if connection.flow.preamble is not None:
-        return connection.flow.preamble
-    return _IPERF_COOKIE if connection.direction == "down" else 0
+def _preamble(traffic: Traffic) -> int:
+    if traffic.flow.preamble is not None:
+        return traffic.flow.preamble
+    return _IPERF_COOKIE if traffic.direction == "down" else 0
 
 
-def _datagrams(connection: Connection) -> Spec | None:
+def _datagrams(traffic: Traffic) -> Spec | None:
     """What a flow of datagrams sends, in IP bytes; None: it is a byte stream."""
-    sent, header = connection.sent_datagrams, connection.datagram_header
+    sent, header = traffic.sent_datagrams, traffic.datagram_header
     if sent is None:
         return None
     rate = sent.ip_rate(header)
-    if connection.role == "cross_traffic":
-        assert connection.flow.rate is not None
-        rate = connection.flow.rate  # exactly
+    if isinstance(traffic.keys, CrossTraffic):
+        rate = traffic.keys.rate  # exactly
     times = {"on": sent.talk, "off": sent.pause, "timeout": sent.timeout, "playout": sent.playout}
     return {
         "rate": rate,

@@ -5,15 +5,15 @@ from __future__ import annotations
 
 from tunnelcc.catalog.quic import ChromiumBbr, Quic, transport
 from tunnelcc.catalog.values import datagram_headers
-from tunnelcc.network.connection import Connection
+from tunnelcc.network.traffic import Traffic
 from tunnelcc.simulation.spec_parts import Spec, congestion, handshake, same
 
 
-def flow_quic(connection: Connection) -> tuple[Spec, Spec]:
+def flow_quic(traffic: Traffic) -> tuple[Spec, Spec]:
     """Settings of a flow's connection, and its congestion control."""
-    quic, cc = transport().with_windows(connection.flow.windows), connection.flow.cc
+    quic, cc = transport().with_windows(traffic.flow.windows), traffic.flow.cc
     parameters = quic.parameters_of(cc.name) | cc.parameters
-    settings = quic_connection(quic, connection.inner_mtu, connection.versions.inner)
+    settings = quic_connection(quic, traffic.below.mtu, traffic.below.versions.inner)
     return settings, congestion(cc) | {"parameters": parameters}
 
 

@@ -22,7 +22,10 @@ from tunnelcc.catalog.values import datagram_headers, parity_counts
 from tunnelcc.config import Tunnel
 from tunnelcc.config.tunnel import KcpKeys
 from tunnelcc.hosts import costs
-from tunnelcc.network.connection import Connection
+from tunnelcc.network.resolved import ResolvedTunnel
+from tunnelcc.network.traffic import Traffic
+from tunnelcc.network.transport import Transport
+from tunnelcc.network.tunnels import Relays
 from tunnelcc.simulation.spec_parts import Spec, handshake, layer_wire_bytes, nanoseconds, same
 from tunnelcc.simulation.spec_quic import quic_connection
 from tunnelcc.simulation.spec_tcp import (
@@ -49,52 +52,59 @@ class _RelayCalls(NamedTuple):
     read: costs.Cost = costs.Cost(0.0, 0.0)
 
 
-def flow_tcp(entry: RelayEntry, connection: Connection) -> dict[str, Spec]:
+def flow_tcp(entry: RelayEntry, traffic: Traffic) -> dict[str, Spec]:
     """The TCP settings of a flow's carrier, and of its connections to the relays at both ends.
 
     These are on the hosts' loopbacks, or cross the links to a gateway.
     """
     link, near, far = entry.loopback.link, entry.loopback.sending, entry.loopback.receiving
-    carrier, tunnel = connection.in_tunnel, connection.tunnel
-    assert tunnel is not None
-    sends = "client" if connection.direction == "up" else "server"
-    if sends == "server":
+    relays, window = traffic.tunnel, traffic.flow.window
+    assert isinstance(relays, Relays)
+    if traffic.sender == "server":
         near, far = far, near
 
     def beside(end: str, sockets: Sockets) -> Spec:
-        access = connection.access.get(end)
+        access = traffic.access.get(end)
         if access is None:
-            spec = loopback_tcp(connection, link, sockets)
+            spec = loopback_tcp(traffic.transport, traffic.loopback_ip, link, sockets)
         else:
-            spec = path_tcp(access, access.path_mss, access.path_ip)
-        if end == sends:
-            return spec | sized_send_buffer(connection, connection.flow.window)
-        return with_receive_buffer(connection, spec, connection.flow.window)
+            transport = Transport(access, access.route, traffic.sender)
+            spec = path_tcp(transport, transport.mss, access.ip)
+        if end == traffic.sender:
+            return spec | sized_send_buffer(traffic.transport, window)
+        return with_receive_buffer(traffic.transport, spec, window)
 
     return {
-        "tcp": carrier_tcp(carrier, carrier.mss, carrier.versions.inner, entry.carrier, tunnel),
+        "tcp": carrier(relays),
         "app_tcp": beside("client", near),
         "target_tcp": beside("server", far),
     }
 
 
-def relay_tunnel(entry: RelayEntry, connection: Connection, hops: Sequence[Spec]) -> Spec:
+def carrier(relays: Relays) -> Spec:
+    """The TCP settings of a carrier."""
+    entry, transport = relays.keys.entry, relays.transport
+    assert isinstance(entry, RelayEntry)
+    ip = relays.versions.inner
+    return carrier_tcp(transport, transport.mss, ip, entry.carrier, relays.keys)
+
+
+def relay_tunnel(entry: RelayEntry, placed: ResolvedTunnel, hops: Sequence[Spec]) -> Spec:
     """A tunnel of relays, with carriers across each of ``hops``."""
-    tunnel = connection.tunnel
-    assert tunnel is not None
+    tunnel, mtu, ip = placed.keys, placed.layer.links.mtu, placed.layer.versions.outer
     return same(entry.carrier, "RelaySpec") | {
         "kind": "relay",
         "copy_buffer": tunnel.copy_buffer or entry.copy_buffer.bytes,
         "handshake": handshake(entry.handshake),
         "sent": {
-            "client": _relay_direction(connection, entry, is_up=True),
-            "server": _relay_direction(connection, entry, is_up=False),
+            "client": _relay_direction(placed, entry, is_up=True),
+            "server": _relay_direction(placed, entry, is_up=False),
         },
         "loopback_rtt": nanoseconds(entry.loopback.link.rtt),
         "mux": entry.mux and _mux(entry.mux, tunnel),
-        "kcp": entry.kcp and _kcp(tunnel, entry.kcp, connection.path_ip),
-        "rudp": entry.rudp and tunnel.rate and _rudp(tunnel.rate, entry.rudp, connection.path_ip),
-        "quic": entry.quic and quic_connection(entry.quic, connection.mtu, connection.path_ip),
+        "kcp": entry.kcp and _kcp(tunnel, entry.kcp, ip),
+        "rudp": entry.rudp and tunnel.rate and _rudp(tunnel.rate, entry.rudp, ip),
+        "quic": entry.quic and quic_connection(entry.quic, mtu, ip),
         "udp": same(entry.udp, "RelayDatagramSpec") if entry.udp else {},
         "hops": hops,
     }
@@ -181,18 +191,18 @@ def _mux_direction(windows: Windows, tunnel: Tunnel) -> Spec:
     return spec
 
 
-def _relay_direction(connection: Connection, entry: RelayEntry, is_up: bool) -> Spec:
+def _relay_direction(placed: ResolvedTunnel, entry: RelayEntry, is_up: bool) -> Spec:
     cost = entry.cpu.to_server if is_up else entry.cpu.to_client
     prefix = entry.request if is_up else entry.response
     sending, receiving = (cost.client, cost.server) if is_up else (cost.server, cost.client)
     message = _full_message(entry, is_up)
-    send = _relay_work(connection, cost, sending, message, entry.reads_apart)
+    send = _relay_work(placed, cost, sending, message, entry.reads_apart)
     return {
         "layers": [layer.spec() for layer in entry.stream_layers(is_up)],
         "prefix": prefix.bytes,
         "send": send["write"],
         "read": send["read"],
-        "receive": _relay_work(connection, cost, receiving, message)["write"],
+        "receive": _relay_work(placed, cost, receiving, message)["write"],
     }
 
 
@@ -220,7 +230,7 @@ def _full_message(entry: RelayEntry, is_up: bool) -> _FullMessage:
 
 
 def _relay_work(
-    connection: Connection,
+    placed: ResolvedTunnel,
     cost: Cost,
     values: Sequence[float],
     message: _FullMessage,
@@ -232,12 +242,13 @@ def _relay_work(
     system calls: it counts per message and call, and bytes of a read apart, with the costs of the
     hosts' profile. The rest counts per byte.
     """
-    streams, tcp = sum(flow.count for flow in connection.sharers), connection.tcp
+    underlay, streams = placed.layer.links.on, placed.contents.streams
+    tcp, profile = underlay.tcp, underlay.shared.profile or costs.REFERENCE
     wire, further = sum(message.writes), len(message.writes) - 1
     per_ip_byte = _interpolate(streams, cost.streams, values)
     measured = per_ip_byte * wire * (tcp.mss + tcp.header_bytes(4)) / tcp.mss
     then = _relay_calls(costs.REFERENCE, reads_apart)
-    now = _relay_calls(connection.hosts.profile or costs.REFERENCE, reads_apart)
+    now = _relay_calls(profile, reads_apart)
     reading = then.read.per_call * message.part + then.read.per_byte * message.payload
     known = reading + then.per_message + then.per_write * further
     share = min(1.0, measured / known)

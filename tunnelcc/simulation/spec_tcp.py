@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from tunnelcc.config import Hosts, Tcp, Tunnel
 from tunnelcc.config.tcp import TIMESTAMP_BYTES
 from tunnelcc.hosts.kernels import kernels
-from tunnelcc.network.connection import UNSCALED_WINDOW, Connection, full_segments
+from tunnelcc.network.transport import UNSCALED_WINDOW, Transport, full_segments
 from tunnelcc.simulation.spec_parts import Spec, nanoseconds, same
 
 if TYPE_CHECKING:
@@ -18,41 +18,44 @@ if TYPE_CHECKING:
 _INITIAL_TCP_RMEM = 131072
 
 
-def path_tcp(connection: Connection, mss: int, ip: int) -> Spec:
+def path_tcp(transport: Transport, mss: int, ip: int) -> Spec:
     """Settings of a connection across the path with segments of ``mss`` bytes of payload.
 
     ``ip``: the version of IP of its packets.
     """
-    sender, receiver = connection.sending, connection.receiving
+    sender, receiver = transport.sending, transport.receiving
     kernel = kernels()[receiver.kernel]
-    spec = _tcp(connection, ip)
+    spec = _tcp(transport, ip)
     spec |= {
         "mss": mss,
         "send_buffer": sender.send_buffer,
-        "send_buffer_per_segment": _send_buffer_per_segment(connection.tcp, mss, sender),
-        "receive_window": connection.receive_window,
-        "window_scale": connection.window_scale,
+        "send_buffer_per_segment": _send_buffer_per_segment(transport.tcp, mss, sender),
+        "receive_window": transport.receive_window,
+        "window_scale": transport.window_scale,
         "gro": nanoseconds(receiver.gro),
     }
     if receiver.tcp_moderate_rcvbuf:
-        spec["initial_receive_window"] = _initial_receive_window(connection, mss)
+        spec["initial_receive_window"] = _initial_receive_window(transport, mss)
         spec["initial_receive_room"] = kernel.receive_window(
             _INITIAL_TCP_RMEM, receiver.tcp_adv_win_scale
         )
     return spec
 
 
-def flow_tcp(connection: Connection, mss: int, ip: int) -> Spec:
-    """As path_tcp(), of the applications' own connection, with the buffers that they ask for."""
-    window, spec = connection.flow.window, path_tcp(connection, mss, ip)
-    return with_receive_buffer(connection, spec, window) | sized_send_buffer(connection, window)
+def flow_tcp(transport: Transport, window: int | None, ip: int) -> Spec:
+    """As path_tcp(), of the applications' own connection, with the buffers that they ask for.
+
+    ``window``: of these, bytes; None: they ask for none.
+    """
+    spec = path_tcp(transport, transport.mss, ip)
+    return with_receive_buffer(transport, spec, window) | sized_send_buffer(transport, window)
 
 
-def with_receive_buffer(connection: Connection, spec: Spec, asked: int | None) -> Spec:
+def with_receive_buffer(transport: Transport, spec: Spec, asked: int | None) -> Spec:
     """Return the settings ``spec`` with a receive buffer of so many bytes, if it is asked for."""
     if asked is None:
         return spec
-    window = connection.window_of(asked)
+    window = transport.window_of(asked)
     initial = ("initial_receive_window", "initial_receive_room")
     spec = {key: value for key, value in spec.items() if key not in initial}
     # tcp_select_initial_window(): a buffer that somebody set bounds the window (window_clamp).
@@ -60,27 +63,28 @@ def with_receive_buffer(connection: Connection, spec: Spec, asked: int | None) -
     return spec | {"receive_window": window, "window_scale": scale}
 
 
-def sized_send_buffer(connection: Connection, asked: int | None) -> Spec:
+def sized_send_buffer(transport: Transport, asked: int | None) -> Spec:
     """Return the settings of a send buffer of so many bytes, if it is asked for."""
     if asked is None:
         return {}
-    return {"send_buffer": connection.send_buffer_of(asked), "send_buffer_per_segment": 0}
+    return {"send_buffer": transport.send_buffer_of(asked), "send_buffer_per_segment": 0}
 
 
-def loopback_tcp(connection: Connection, link: relay.LoopbackLink, sockets: relay.Sockets) -> Spec:
+def loopback_tcp(
+    transport: Transport, ip: int, link: relay.LoopbackLink, sockets: relay.Sockets
+) -> Spec:
     """Settings of a connection between an application and the relay on its host."""
-    ip = connection.loopback_ip
     mss = link.mss_of(ip)
     return {
-        **_tcp(connection, ip),
+        **_tcp(transport, ip),
         "mss": mss,
         **same(sockets, "TcpSpec"),
-        "send_buffer_per_segment": _send_buffer_per_segment(connection.tcp, mss, connection.hosts),
+        "send_buffer_per_segment": _send_buffer_per_segment(transport.tcp, mss, transport.shared),
     }
 
 
 def carrier_tcp(
-    connection: Connection,
+    transport: Transport,
     mss: int,
     ip: int,
     carrier: relay.Carrier | stream.StreamCarrier,
@@ -88,20 +92,18 @@ def carrier_tcp(
 ) -> Spec:
     """As path_tcp(), of a program's own connection, whatever the applications set on theirs."""
     # A carrier over UDP has no such key.
-    spec = path_tcp(connection, mss, ip) | {"nodelay": False} | same(carrier, "TcpSpec")
+    spec = path_tcp(transport, mss, ip) | {"nodelay": False} | same(carrier, "TcpSpec")
     if tunnel.nodelay is not None:
         spec |= {"nodelay": tunnel.nodelay, "server_nodelay": tunnel.nodelay}
-    spec = with_receive_buffer(connection, spec, tunnel.receive_buffer)
-    return spec | sized_send_buffer(connection, tunnel.send_buffer)
+    spec = with_receive_buffer(transport, spec, tunnel.receive_buffer)
+    return spec | sized_send_buffer(transport, tunnel.send_buffer)
 
 
-def _tcp(connection: Connection, ip: int) -> Spec:
+def _tcp(transport: Transport, ip: int) -> Spec:
     """Settings that the path and loopbacks share, and the end that each setting belongs to."""
-    tcp = connection.tcp
-    sender, receiver = (
-        kernels()[host.kernel] for host in (connection.sending, connection.receiving)
-    )
-    client = kernels()[connection.client.kernel]
+    tcp = transport.tcp
+    sender, receiver = (kernels()[host.kernel] for host in (transport.sending, transport.receiving))
+    client = kernels()[transport.host("client").kernel]
     return same(tcp, "TcpSpec") | {
         "header_bytes": tcp.header_bytes(ip),
         "syn_bytes": tcp.syn_bytes(ip),
@@ -117,13 +119,13 @@ def _tcp(connection: Connection, ip: int) -> Spec:
     }
 
 
-def _initial_receive_window(connection: Connection, mss: int) -> int:
+def _initial_receive_window(transport: Transport, mss: int) -> int:
     """The window of a SYN, which is never scaled.
 
     As tcp_select_initial_window(): full segments. The client sends its SYN first and does not know
     yet that segments will have timestamps.
     """
-    knows_timestamps = connection.direction == "up" or not connection.tcp.timestamps
+    knows_timestamps = transport.sender == "client" or not transport.tcp.timestamps
     segment = mss if knows_timestamps else mss + TIMESTAMP_BYTES
     return full_segments(UNSCALED_WINDOW, segment)
 

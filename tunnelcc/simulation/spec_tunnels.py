@@ -3,48 +3,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import singledispatch
+from collections.abc import Callable, Sequence
+from typing import Any
 
-from tunnelcc.catalog import Entry
-from tunnelcc.catalog.datagram import DatagramEntry
-from tunnelcc.catalog.packets import PacketEntry
-from tunnelcc.catalog.relay import RelayEntry
 from tunnelcc.catalog.stream import StreamEntry
-from tunnelcc.network.connection import Connection
+from tunnelcc.network.resolved import ResolvedTunnel
+from tunnelcc.network.traffic import Traffic
+from tunnelcc.network.transport import Transport
+from tunnelcc.network.tunnels import Gateways, Relays
 from tunnelcc.simulation import spec_packets, spec_relay
 from tunnelcc.simulation.spec_parts import Spec
 
-
-@singledispatch
-def tunnel_spec(entry: Entry, connection: Connection, hops: Sequence[Spec]) -> Spec:
-    """The tunnel of ``connection``. ``hops``: what it crosses, in order from the client."""
-    raise AssertionError(f"no specification for tunnels of kind {entry.kind}")
-
-
-tunnel_spec.register(RelayEntry, spec_relay.relay_tunnel)
-tunnel_spec.register(DatagramEntry, spec_packets.datagram_tunnel)
-tunnel_spec.register(StreamEntry, spec_packets.stream_tunnel)
+#: Kind of tunnel → functions that write it, and the TCP settings of the flows in it.
+_KINDS: dict[str, tuple[Callable[..., Spec], Callable[[Any, Traffic], dict[str, Spec]]]] = {
+    "relay": (spec_relay.relay_tunnel, spec_relay.flow_tcp),
+    "datagram": (spec_packets.datagram_tunnel, spec_packets.flow_tcp),
+    "stream": (spec_packets.stream_tunnel, spec_packets.flow_tcp),
+}
 
 
-@singledispatch
-def flow_tcp(entry: Entry, connection: Connection) -> dict[str, Spec]:
-    """The TCP settings of a flow's connections."""
-    raise AssertionError(f"no specification for flows in tunnels of kind {entry.kind}")
+def tunnel_spec(placed: ResolvedTunnel, hops: Sequence[Spec]) -> Spec:
+    """A tunnel. ``hops``: what it crosses, in order from the client."""
+    entry = placed.keys.entry
+    return _KINDS[entry.kind][0](entry, placed, hops)
 
 
-def nested_tcp(entry: Entry, connection: Connection) -> Spec:
-    """The TCP settings of what the tunnel of ``connection`` sends through another one.
+def flow_tcp(traffic: Traffic) -> dict[str, Spec]:
+    """The TCP settings of a flow's connections in its tunnel."""
+    assert traffic.tunnel is not None
+    entry = traffic.tunnel.keys.entry
+    return _KINDS[entry.kind][1](entry, traffic)
+
+
+def nested_tcp(placed: ResolvedTunnel) -> Spec:
+    """The TCP settings of what a tunnel sends through another one.
 
     Those of its own carrier, or of relays' carriers that take its datagrams.
     """
-    under = connection.under
-    assert under is not None
-    assert under.tunnel is not None
+    layer, entry = placed.layer, placed.keys.entry
     if isinstance(entry, StreamEntry):
-        return spec_packets.carrier_tcp(entry, connection)
-    return flow_tcp(under.tunnel.entry, under)["tcp"]
-
-
-flow_tcp.register(RelayEntry, spec_relay.flow_tcp)
-flow_tcp.register(PacketEntry, spec_packets.flow_tcp)
+        return spec_packets.carrier_tcp(entry, placed)
+    gateways = layer.below
+    assert isinstance(gateways, Gateways)
+    lower = gateways.below
+    if isinstance(lower, Relays):
+        return spec_relay.carrier(lower)
+    transport = Transport(gateways, layer.route, layer.sender)
+    return spec_packets.tcp_through(gateways, transport, placed.contents.window)

@@ -122,8 +122,7 @@ class _Totals:
         run, packets = self._run, iter(self.by_way("packet_tunnel"))
         found = []
         for number, placed in enumerate(run.network.tunnels):
-            owner = number if placed.hop is None else placed.first.tunnel
-            members = [i for i, flow in enumerate(run.network.flows) if flow.tunnel == owner]
+            members = [i for i, flow in enumerate(run.network.flows) if flow.tunnel == placed.owner]
             ways = {} if run.tunnels[number] is None else next(packets)
             for way in (ways.get("forward", {}), ways.get("reverse", {})):
                 if way.get("tunnel_fec_packets") is None:
@@ -132,8 +131,8 @@ class _Totals:
             found.append(
                 {
                     "tunnel": placed.name,
-                    "from": placed.first.client,
-                    "to": placed.first.server,
+                    "from": placed.ends[0],
+                    "to": placed.ends[1],
                     "flows": members,
                     "goodput": float(np.sum(metrics.METRICS["flow_goodput"](run)[members])),
                     **ways,

@@ -99,7 +99,7 @@ def _flow_start(run: Parts) -> Any:
 
 
 def _demand(run: Parts) -> list[float]:
-    return [placed.connection.demand or math.inf for placed in run.network.flows]
+    return [placed.traffic.demand or math.inf for placed in run.network.flows]
 
 
 def _fair_rates(run: Parts) -> Any:
@@ -139,7 +139,7 @@ def _cross_traffic_rate(counts: str) -> _Function:
 
 
 def _receive_window(run: Parts) -> float:
-    return math.nan if run.has_arq else run.network.first.receive_window
+    return math.nan if run.has_arq else run.network.first.transport.receive_window
 
 
 def _wire_bytes(run: Parts) -> Any:
@@ -287,7 +287,7 @@ VARIABLES: dict[str, Variable] = {
     ),
     "flow_base_rtt": _per_flow(
         "s", "base round-trip time, without the links of tunnel.chain",
-        lambda run: [placed.connection.rtt for placed in run.network.flows],
+        lambda run: [placed.traffic.rtt for placed in run.network.flows],
     ),
     "flow_socket_rtt": _per_flow(
         "s", "mean smoothed RTT of the sending application's socket", _socket_rtts

@@ -18,7 +18,7 @@ from tunnelcc.catalog.datagram import DatagramEntry
 from tunnelcc.catalog.layers import Surroundings, wrap
 from tunnelcc.catalog.packets import PacketEntry
 from tunnelcc.catalog.values import IpVersions
-from tunnelcc.network.resolved import resolve
+from tunnelcc.network.resolve import resolve
 from tunnelcc.simulation import spec
 
 CAPTURED = ROOT / "tests" / "reference" / "packets.csv"
@@ -327,8 +327,8 @@ def test_devices_of_a_fixed_mtu_do_not(name, inner):
             tunnel=name, path={"mtu": path_mtu, "buffer": "1MB"}, tcp={"mss": 8948}
         )
         flow = resolve(experiment).first
-        assert flow.inner_mtu == inner
-        assert len(flow.across_path(inner, "random")) == packets
+        assert flow.below.mtu == inner
+        assert len(flow.below.across(inner, "random")) == packets
 
 
 def test_a_path_too_narrow_for_a_tunnel_is_told(tmp_path):

@@ -17,7 +17,7 @@ import tunnelcc as tc
 from tunnelcc import core, scenario
 from tunnelcc.errors import nearest
 from tunnelcc.network.draws import pareto, single_flows, uniform
-from tunnelcc.network.resolved import resolve
+from tunnelcc.network.resolve import resolve
 from tunnelcc.scenario import Experiment
 from tunnelcc.schema.toml import write_toml
 from tunnelcc.schema.units import Buffer
@@ -679,9 +679,9 @@ def test_a_flow_names_its_tunnel_and_gives_it_no_ends(refusal):
 
 def test_jumbo_frames_need_a_larger_segment_too():
     alone = tc.Experiment.parse({"path": {"mtu": 9000}})
-    assert resolve(alone).first.path_mss == 1448
+    assert resolve(alone).first.links.mss == 1448
     both = tc.Experiment.parse({"path": {"mtu": 9000}, "tcp": {"mss": 8948}})
-    assert resolve(both).first.path_mss + both.tcp.header_bytes(4) == 9000
+    assert resolve(both).first.links.mss + both.tcp.header_bytes(4) == 9000
     assert "also set tcp.mss to 8948" in tc.Path.model_fields["mtu"].description
 
 

@@ -8,7 +8,7 @@ import pytest
 import tunnelcc as tc
 from tunnelcc import ConfigError
 from tunnelcc.hosts import costs
-from tunnelcc.network.resolved import resolve
+from tunnelcc.network.resolve import resolve
 from tunnelcc.simulation.spec import experiment_spec
 
 PATH = {"rate": "10Gbps", "rtt": "200us", "buffer": "4MB"}

@@ -7,7 +7,7 @@ import pytest
 
 import tunnelcc as tc
 from tunnelcc.hosts.kernels import kernels
-from tunnelcc.network.resolved import resolve
+from tunnelcc.network.resolve import resolve
 from tunnelcc.simulation.spec import experiment_spec
 
 MIB = 2**20
@@ -51,8 +51,9 @@ def test_the_receive_buffers_of_small_hosts_are_a_128th_of_memory():
 def test_each_host_has_its_own_kernels_receive_buffer():
     hosts = tc.Hosts(server={"kernel": "5.10"})
     assert hosts.of("client").receive_buffer == 32 * MIB
-    assert resolve(tc.Experiment(hosts=hosts)).first.receive_window == 3 * MIB
-    assert resolve(tc.Experiment(hosts=hosts, direction="down")).first.receive_window == 20 * MIB
+    assert resolve(tc.Experiment(hosts=hosts)).first.transport.receive_window == 3 * MIB
+    down = resolve(tc.Experiment(hosts=hosts, direction="down"))
+    assert down.first.transport.receive_window == 20 * MIB
 
 
 @pytest.mark.parametrize(
@@ -68,23 +69,21 @@ def test_each_host_has_its_own_kernels_receive_buffer():
 )
 def test_the_window_scale_lets_the_largest_buffer_fit(tcp_rmem, kernel, scale):
     experiment = tc.Experiment(hosts=tc.Hosts(tcp_rmem=tcp_rmem, kernel=kernel))
-    assert resolve(experiment).first.window_scale == scale
+    assert resolve(experiment).first.transport.window_scale == scale
 
 
 def test_no_window_exceeds_16_bits_and_a_scale_of_14():
     hosts = tc.Hosts(kernel="5.10", tcp_rmem=2**31 - 1, tcp_adv_win_scale=0)
-    assert resolve(tc.Experiment(hosts=hosts)).first.receive_window == 1_073_725_440
+    assert resolve(tc.Experiment(hosts=hosts)).first.transport.receive_window == 1_073_725_440
 
 
 def test_windows_without_a_scale_are_full_segments_in_16_bits():
     experiment = tc.Experiment(tcp=tc.Tcp(window_scaling=False))
-    assert (resolve(experiment).first.window_scale, resolve(experiment).first.receive_window) == (
-        0,
-        65_160,
-    )
+    transport = resolve(experiment).first.transport
+    assert (transport.window_scale, transport.receive_window) == (0, 65_160)
     assert resolve(experiment).numbers["receive_window_bytes"] == 65_160
     small = tc.Experiment(tcp=tc.Tcp(window_scaling=False), hosts=tc.Hosts(tcp_rmem="4KiB"))
-    assert resolve(small).first.receive_window == 1448
+    assert resolve(small).first.transport.receive_window == 1448
 
 
 def test_a_flow_without_window_scaling_carries_64_kb_a_round_trip():

@@ -13,7 +13,7 @@ from tunnelcc import catalog
 from tunnelcc.catalog.datagram import DatagramEntry
 from tunnelcc.catalog.relay import RelayEntry
 from tunnelcc.catalog.values import parity_counts
-from tunnelcc.network.resolved import resolve
+from tunnelcc.network.resolve import resolve
 from tunnelcc.schema.units import UnitError
 
 #: An entry with FEC of any kind, by its layers.

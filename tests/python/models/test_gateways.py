@@ -11,7 +11,7 @@ import pytest
 
 import tunnelcc as tc
 from helpers import ROOT
-from tunnelcc.network.resolved import resolve
+from tunnelcc.network.resolve import resolve
 from tunnelcc.simulation import fair
 from tunnelcc.simulation.spec import experiment_spec
 
@@ -152,14 +152,14 @@ def test_vxlan_tells_tcp_on_its_own_host_what_fits(ends, transport, segment):
         turned = {**flow, "direction": direction}
         if direction == "down":
             turned |= {"from": flow["to"], "to": flow["from"]}  # the same sender
-        connection = resolve(tc.Experiment.parse(_keys(keys, turned))).flows[0].connection
-        assert connection.mss == segment, direction
+        traffic = resolve(tc.Experiment.parse(_keys(keys, turned))).flows[0].traffic
+        assert traffic.mss == segment, direction
 
 
 def test_vxlan_tells_a_relays_carriers():
     keys = {"name": "gost-relay-ws", "under": {"name": "vxlan", "mtu": 1500}, **GATES}
-    connection = resolve(tc.Experiment.parse(_keys(keys))).flows[0].connection
-    assert connection.carried_mss == 1450 - 52
+    traffic = resolve(tc.Experiment.parse(_keys(keys))).flows[0].traffic
+    assert traffic.carried_mss == 1450 - 52
 
 
 @pytest.mark.parametrize(
@@ -218,12 +218,12 @@ def test_what_a_relays_full_queue_drops_is_counted():
 def test_packets_become_what_real_programs_make_of_them():
     """OpenVPN over wireguard-go between two routers, as captured (tests/reference/nested.py)."""
     keys = {"name": "openvpn-udp", "under": "wireguard", **GATES}
-    connection = resolve(tc.Experiment.parse(_keys(keys))).flows[0].connection
+    traffic = resolve(tc.Experiment.parse(_keys(keys))).flows[0].traffic
     with (ROOT / "tests/reference/nested.csv").open() as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == 16
     for row in rows:
-        outer = connection.across_path(int(row["ip_bytes"]), "random")
+        outer = traffic.below.across(int(row["ip_bytes"]), "random")
         assert " ".join(map(str, outer)) == row["on_the_wan"], row
 
 
@@ -375,7 +375,7 @@ def test_tunnels_that_go_through_one_with_several_routes_take_them_in_turn():
     }
     result = tc.run(tc.Experiment.parse(table), progress=False)
     assert result.goodput == pytest.approx(28e6, rel=0.01)
-    taken = [{step.link for step in it.loads} for it in result.network.connections]
+    taken = [{step.link for step in it.loads} for it in result.network.kinds]
     assert ["isp-1a" in links for links in taken] == [True, False]
     assert ["isp-2a" in links for links in taken] == [False, True]
 
@@ -393,8 +393,7 @@ def test_only_what_goes_through_a_tunnel_takes_turns_on_its_routes():
         "flows": [{**FLOW, "tunnel": name} for name in names],
     }
     taken = [
-        {step.link for step in it.connection.loads}
-        for it in resolve(tc.Experiment.parse(table)).flows
+        {step.link for step in it.traffic.loads} for it in resolve(tc.Experiment.parse(table)).flows
     ]
     takes = ["isp-2a" in links for links in taken]
     assert takes == [False, False, True, False, False]
@@ -411,7 +410,7 @@ def test_all_that_shares_a_tunnel_shares_its_route_below():
         "tunnels": {"one": upper, "other": upper, "middle": middle, "lower": lower},
         "flows": [{**FLOW, "tunnel": name} for name in ("one", "other")],
     }
-    one, other = (it.connection.loads for it in resolve(tc.Experiment.parse(table)).flows)
+    one, other = (it.traffic.loads for it in resolve(tc.Experiment.parse(table)).flows)
     assert one == other
 
 

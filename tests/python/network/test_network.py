@@ -16,7 +16,7 @@ from tunnelcc import scenario
 from tunnelcc.config import LinkDirection
 from tunnelcc.config.keys import ExperimentKeys
 from tunnelcc.network.checks import problems_of_names
-from tunnelcc.network.resolved import resolve
+from tunnelcc.network.resolve import resolve
 from tunnelcc.network.topology import (
     ResolvedLink,
     Route,
@@ -78,7 +78,7 @@ def _experiment(**table) -> ExperimentKeys:
 
 def _flow_routes(experiment: ExperimentKeys) -> list[Route]:
     found = resolve(experiment)
-    return [placed.connection.route for placed in found.flows]
+    return [placed.traffic.route for placed in found.flows]
 
 
 def _topology(**network) -> Topology:
@@ -525,7 +525,7 @@ def test_cross_traffic_goes_its_way(source, steps):
     experiment = _experiment(
         network={"links": LINKS}, flows=[{"from": "e", "to": "f"}], cross_traffic=[source]
     )
-    route = resolve(experiment).cross_traffic[0].connection.route
+    route = resolve(experiment).cross_traffic[0].traffic.route
     assert list(route.to_server) == steps
     assert not list(problems_of_names(experiment))
     wrong = _experiment(

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import tunnelcc as tc
 from tunnelcc.network import origins
-from tunnelcc.network.resolved import resolve
+from tunnelcc.network.resolve import resolve
 from tunnelcc.simulation import fair
 
 
@@ -66,28 +66,28 @@ def test_numbers_of_flows_and_tunnels():
         "flows": [{"rtt": "100ms"}, {"tunnel": "none"}],
     }  # fmt: skip
     network = resolve(tc.Experiment.parse(table))
-    inside, plain = (origins.flow(network, it) for it in network.connections)
+    inside, plain = (origins.flow(network, it) for it in network.kinds)
     assert inside["RTT"] == ("100ms", "stated", "flows.0.rtt")
     assert inside["BDP"].text == "100kB"
     assert inside["segment"] == ("1368B", "derived", "tunnel MTU")
     assert plain["RTT"] == ("50ms", "stated", "path.rtt")
     assert plain["segment"] == ("1348B", "derived", "path MTU")
-    numbers = origins.tunnel(network, network.tunnels[0])
+    numbers = origins.tunnel(network.tunnels[0])
     assert numbers["MTU"] == ("1420B", "derived", "entry, path MTU")
 
 
 def test_buffers_of_carriers():
     asked = {"name": "openvpn-tcp", "send_buffer": "64KiB", "receive_buffer": "32KiB"}
     network = resolve(tc.Experiment(tunnel=asked))
-    numbers = origins.tunnel(network, network.tunnels[0])
+    numbers = origins.tunnel(network.tunnels[0])
     # Linux gives twice as much, of which a part is payload.
     assert numbers["send buffer"] == ("127926B", "derived", "tunnel.send_buffer")
     assert numbers["receive window"] == ("40KiB", "derived", "tunnel.receive_buffer")
     network = resolve(tc.Experiment(tunnel="openvpn-tcp", hosts={"tcp_wmem": "64KiB"}))
-    numbers = origins.tunnel(network, network.tunnels[0])
+    numbers = origins.tunnel(network.tunnels[0])
     assert numbers["send buffer"] == ("63963B", "derived", "sender")
     network = resolve(tc.Experiment(tunnel="wireguard"))
-    assert "send buffer" not in origins.tunnel(network, network.tunnels[0])
+    assert "send buffer" not in origins.tunnel(network.tunnels[0])
 
 
 def test_the_fair_shares_are_those_of_a_run():

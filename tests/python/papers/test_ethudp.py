@@ -15,7 +15,7 @@ import tunnelcc as tc
 from helpers import ROOT
 from tunnelcc import papers, scenario
 from tunnelcc.hosts import costs
-from tunnelcc.network.resolved import resolve
+from tunnelcc.network.resolve import resolve
 from tunnelcc.papers import figures
 from tunnelcc.papers.claims import curves
 from tunnelcc.papers.points import Point

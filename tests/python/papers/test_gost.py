@@ -16,7 +16,7 @@ import pytest
 import tunnelcc as tc
 from helpers import ROOT
 from tunnelcc import papers, scenario
-from tunnelcc.network.resolved import resolve
+from tunnelcc.network.resolve import resolve
 from tunnelcc.papers import compare
 from tunnelcc.papers.compare import Simulated
 from tunnelcc.papers.points import Observation, Point

@@ -7,7 +7,7 @@ import pytest
 
 import tunnelcc as tc
 from tunnelcc.analysis import busy
-from tunnelcc.network.resolved import resolve
+from tunnelcc.network.resolve import resolve
 from tunnelcc.scenario import Experiment
 from tunnelcc.words import warnings
 

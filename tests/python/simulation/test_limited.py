@@ -15,7 +15,7 @@ import pytest
 import tunnelcc as tc
 from tunnelcc.commands.compare import declare
 from tunnelcc.commands.options import KEYS
-from tunnelcc.network.resolved import resolve
+from tunnelcc.network.resolve import resolve
 from tunnelcc.store import Store
 from tunnelcc.sweeps.results import variables
 from tunnelcc.sweeps.table import limiting_defaults, print_results
@@ -485,9 +485,9 @@ def test_the_kernel_bounds_what_an_application_asks_for():
     for kernel, most in (("5.10", 212992), ("6.18", 4 * 2**20)):
         hosts = {"kernel": kernel}
         found = resolve(tc.Experiment(hosts=hosts, flows=[{"window": "64MiB"}]))
-        (connection,) = found.connections
+        (kind,) = found.kinds
         share = 0.5 if kernel == "5.10" else 0.625
-        assert connection.asked_window == 2 * most * share
+        assert kind.asked_window == 2 * most * share
 
 
 SOCKETS = {"hosts.tcp_wmem": (2**17, 2**22), "hosts.tcp_rmem": (2**17, 2**22)}

@@ -14,7 +14,7 @@ import types
 import pytest
 
 import tunnelcc as tc
-from tunnelcc.network.resolved import resolve
+from tunnelcc.network.resolve import resolve
 from tunnelcc.simulation import limits, pool, runner, worker
 
 SMALL = {"path": {"rate": "10Mbps", "rtt": "20ms"}, "duration": "2s"}

@@ -15,7 +15,7 @@ from tunnelcc.catalog.datagram import DatagramEntry
 from tunnelcc.config.flow_control import FlowControl
 from tunnelcc.errors import ConfigError
 from tunnelcc.hosts import costs
-from tunnelcc.network.resolved import resolve
+from tunnelcc.network.resolve import resolve
 from tunnelcc.scenario import Experiment
 from tunnelcc.schema import keys_of
 from tunnelcc.simulation.spec import experiment_spec, spec_text
@@ -761,7 +761,7 @@ def test_relays_divide_rtt_and_loss():
 def test_full_segments_fit_into_the_paths_mtu(tunnel, tcp, full):
     experiment = Experiment(path={"mtu": 1280}, tunnel=tunnel, tcp=tcp)
     spec = _parsed(experiment)
-    assert resolve(experiment).first.path_mss == full
+    assert resolve(experiment).first.links.mss == full
     across = spec.tunnel.carrier_tcp if tunnel == "openvpn-tcp" else spec.tcp
     assert across.mss == full
 
@@ -775,4 +775,4 @@ def test_a_buffer_needs_room_for_what_fits_the_paths_mtu(tunnel):
 
 
 def test_a_wide_path_does_not_make_segments_larger():
-    assert resolve(Experiment(path={"mtu": 9000})).first.path_mss == 1448
+    assert resolve(Experiment(path={"mtu": 9000})).first.links.mss == 1448

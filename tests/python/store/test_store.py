@@ -222,7 +222,7 @@ def test_a_repeated_run_replaces_its_damaged_files(filled, plain_result):
 
 
 @pytest.mark.parametrize(
-    "file", ["simulation/fair.py", "metrics/formulas.py", "network/connection.py"]
+    "file", ["simulation/fair.py", "metrics/formulas.py", "network/tunnels.py"]
 )
 def test_metrics_are_computed_again_where_their_code_has_changed(file, monkeypatch):
     before = summary.summary_version()

@@ -1,0 +1,287 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The layers of tunnels: those that carry packets, relays, and the way to their gateways."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from tunnelcc.catalog.values import IpVersions
+from tunnelcc.config.tunnel import Tunnel
+from tunnelcc.errors import ConfigError
+from tunnelcc.hosts import costs
+from tunnelcc.hosts.kernels import kernels
+from tunnelcc.network.layers import Layer, Links, added, other_end
+from tunnelcc.network.topology import Route, Step, Topology
+from tunnelcc.network.transport import Transport
+
+if TYPE_CHECKING:
+    from tunnelcc.catalog.datagram import Socket
+    from tunnelcc.catalog.layers import Surroundings
+    from tunnelcc.catalog.packets import PacketEntry
+
+
+@dataclass(frozen=True, eq=False)
+class Gateways(Layer):
+    """The way of packets between their ends' hosts and the gateways of the tunnel ``below``.
+
+    ``access``: end → links to the gateway on its side. An end whose host runs the tunnel has none.
+    ``is_turned``: the client is behind the server of the tunnel.
+    """
+
+    access: dict[str, Links]
+    is_turned: bool
+    below: PacketTunnel | Relays
+
+    @property
+    def mtu(self) -> int:
+        return min((self.below.mtu, *(it.mtu for it in self.access.values())))
+
+    @property
+    def mss(self) -> int:
+        """The payload (bytes) of full segments: relays end the connections to the gateways."""
+        if not self.below.packet_layer:
+            return self.below.mss
+        return min((self.below.mss, *(it.mss for it in self.access.values())))
+
+    @property
+    def rtt(self) -> float:
+        return sum((self.below.rtt, *(it.rtt for it in self.access.values())))
+
+    def loads_of(self, end: str) -> dict[Step, float]:
+        before, after = (
+            self.access[it].loads_of(end) if it in self.access else {}
+            for it in (end, other_end(end))
+        )
+        return added(before, self.below.loads_of(other_end(end) if self.is_turned else end), after)
+
+
+@dataclass(frozen=True, eq=False)
+class PacketTunnel(Layer):
+    """A tunnel that carries packets.
+
+    ``route``: between the ends of the tunnel; ``sender``: the end at which data enter it;
+    ``hears``: TCP at its senders hears what the tunnel tells its own host; ``taken``: number of its
+    route, if flows take them in turn.
+    """
+
+    keys: Tunnel
+    route: Route
+    sender: str
+    below: Layer
+    hears: bool
+    taken: int = 0
+
+    @property
+    def packet_layer(self) -> PacketTunnel:
+        return self
+
+    @property
+    def crossed_mtu(self) -> int:
+        """The IP bytes of the largest packet that the tunnel sends."""
+        return self.below.mtu
+
+    @cached_property
+    def mtu(self) -> int:
+        return self.keys.entry.mtu(self.below.mtu, self.keys.mtu, self.versions)
+
+    @cached_property
+    def versions(self) -> IpVersions:
+        ip = self.links.on.ip
+        return IpVersions(self.keys.ip or ip, ip)
+
+    @cached_property
+    def mss(self) -> int:
+        keys, tcp = self.keys, self.links.on.tcp
+        most = keys.entry.clamped_mss(self.below.mtu, keys.mode, keys.mtu, keys.mss, self.versions)
+        assert most is not None
+        return min(tcp.mss, most - tcp.option_bytes)
+
+    @cached_property
+    def told_mss(self) -> int | None:
+        """The most payload (bytes) of which the tunnel tells TCP on its host, if that hears it."""
+        keys = self.keys
+        if not self.hears:
+            return None
+        told = keys.entry.told_mss(self.below.mtu, keys.mode, keys.mtu, self.versions)
+        return None if told is None else told - self.links.on.tcp.option_bytes
+
+    @property
+    def hops(self) -> list[Route]:
+        return [self.route]
+
+    @property
+    def rtt(self) -> float:
+        """The base RTT of the fastest route that data take without a fail-over, s."""
+        delay = self.links.on.topology.delay
+        return min(delay(it.steps) for it in self._used) if self.keys.uplinks else self.below.rtt
+
+    def across(self, size: int, payload: str) -> list[int]:
+        """Return the packets that the tunnel sends. Nothing below can compress them."""
+        keys = self.keys
+        sent = keys.entry.across_path(
+            size, self.below.mtu, keys.mode, keys.mtu, payload, self.versions
+        )
+        return [it for packet in sent for it in self.below.across(packet, "random")]
+
+    def loads_of(self, end: str) -> dict[Step, float]:
+        below, uplinks = self.below, self.keys.uplinks
+        if uplinks is None or not isinstance(below, Links):
+            return below.loads_of(end)
+        if uplinks.use == "fail-over":
+            shares = [(it, float(turn == 0)) for turn, it in enumerate(self.uplinks)]
+        elif uplinks.use == "flows":
+            shares = [(it, 1.0) for it in self._used]
+        else:
+            count, size = len(self.uplinks), self.segment
+            size += self.links.on.tcp.header_bytes(self.versions.inner)
+            sizes = count * self.across(size, "random")  # then the turns begin anew
+            shares = [(it, sum(sizes[i::count]) / sum(sizes)) for i, it in enumerate(self.uplinks)]
+        return below.loads_on(shares, end)
+
+    @property
+    def uplinks(self) -> tuple[Route, ...]:
+        """All its routes, if it has several."""
+        below, has_several = self.below, self.keys.uplinks is not None
+        return (self.route, *below.others) if has_several and isinstance(below, Links) else ()
+
+    @property
+    def _used(self) -> tuple[Route, ...]:
+        """Those that data take without a fail-over."""
+        uplinks = self.keys.uplinks
+        if uplinks is None or uplinks.use == "packets":
+            return self.uplinks
+        return (self.uplinks[self.taken],)
+
+    @property
+    def lower(self) -> PacketTunnel | Relays | None:
+        """The tunnel that its packets go through, if any."""
+        return self.below.below if isinstance(self.below, Gateways) else None
+
+    @cached_property
+    def transport(self) -> Transport:
+        """The ends of the tunnel, and segments of connections through it."""
+        return Transport(self, self.route, self.sender)
+
+    def surroundings(self, payload: str) -> Surroundings:
+        """Return what the tunnel's layers need to know. ``payload``: what the packets carry."""
+        from tunnelcc.catalog.layers import Surroundings  # with all layers
+
+        return Surroundings(self.mtu, self.below.mtu, payload, self.versions)
+
+    def cost(self, payload: str, *, encapsulates: bool) -> costs.Cost:
+        """Return the CPU cost of a packet where it enters the tunnel, or where it leaves.
+
+        The cost is in ns per packet and per inner IP byte. Compression has the ratio of full
+        packets.
+        """
+        from tunnelcc.catalog.layers import compression
+
+        entry: PacketEntry = self.keys.entry  # type: ignore[assignment]
+        mode, tcp = self.keys.mode, self.links.on.tcp
+        full = self.segment + tcp.header_bytes(self.versions.inner)
+        profile = costs.load(self.links.on.shared.profile or costs.REFERENCE)
+        around = self.surroundings(payload)
+        cost = costs.of(
+            profile,
+            entry.operations(mode, encapsulates),
+            *compression(entry.layers(mode), full, around, not encapsulates),
+        )
+        fec = entry.fec(mode, self.keys.fec)
+        if fec is None or not encapsulates:
+            return cost  # parity is handled as other datagrams where it arrives
+        parity = costs.of(profile, entry.cpu.encapsulate[-1:])
+        return costs.Cost(*(a + fec.redundancy * b for a, b in zip(cost, parity, strict=True)))
+
+    @property
+    def socket_queue(self) -> int:
+        """The packets that wait, at most, in the buffer of a datagram tunnel's socket."""
+        socket: Socket = self.keys.entry.socket  # type: ignore[attr-defined]
+        kernel = kernels()[self.transport.receiving.kernel]
+        asked = self.keys.receive_buffer or socket.asks
+        return socket.room(None if asked is None else kernel.asked_buffer(asked))
+
+
+@dataclass(frozen=True, eq=False)
+class Relays(Layer):
+    """Relays, which end the connections of applications, and send on carriers.
+
+    ``route``: between the first relay and the last one; ``sender``: the end at which data enter;
+    ``below``: the links between the two, or the tunnel that each carrier goes through.
+    """
+
+    keys: Tunnel
+    route: Route
+    sender: str
+    below: PacketTunnel | Links
+
+    @property
+    def crossed_mtu(self) -> int:
+        """The IP bytes of the largest packet on the links."""
+        return self.links.mtu
+
+    @property
+    def mtu(self) -> int:
+        """The same: what enters is not sent in packets of its own."""
+        return self.keys.entry.mtu(self.links.mtu, self.keys.mtu, self.versions)
+
+    @property
+    def mss(self) -> int:
+        if isinstance(self.below, Links):  # raises ConfigError for larger datagrams
+            keys = self.keys
+            keys.entry.clamped_mss(self.links.mtu, keys.mode, keys.mtu, keys.mss, self.versions)
+        return self.below.mss
+
+    @property
+    def hop_count(self) -> int:
+        """The number of carriers in a row: one more than relays between the ends."""
+        return 1 + (self.keys.relays or len(self.keys.chain))
+
+    @cached_property
+    def hops(self) -> list[Route]:
+        topology, keys, parts = self.links.on.topology, self.keys, self.hop_count
+        if parts == 1:
+            return [self.route]
+        if topology.relays:
+            between = [*topology.relays]
+        elif keys.relays:
+            inner = self.inner_hosts
+            places = [round(part * (len(inner) + 1) / parts) for part in range(1, parts)]
+            between = [inner[place - 1] for place in places]
+        else:
+            between = [hop.host for hop in keys.chain if hop.host is not None]
+        client, server = self.route.ends
+        return [topology.both_ways(*it) for it in pairwise((client, *between, server))]
+
+    @property
+    def inner_hosts(self) -> list[str]:
+        """The hosts on the route, without its ends."""
+        topology = self.links.on.topology
+        return topology.hosts_of(self.route.client, self.route.to_server)[1:-1]
+
+    def loads_of(self, end: str) -> dict[Step, float]:
+        return added(*({step: 1.0} for hop in self.hops for step in hop.sent_by(end)))
+
+    @cached_property
+    def transport(self) -> Transport:
+        """A carrier: also one that goes on over further relays begins and ends like it."""
+        return Transport(self, self.route, self.sender)
+
+
+def route_between(topology: Topology, tunnel: Tunnel, route: Route, whose: str = "") -> Route:
+    """Return the links between a tunnel's gateways, which are hosts on ``route``, or all links.
+
+    The client of a packet tunnel is the gateway that is named first, that of relays the one nearer
+    to the flow's client. ``whose``: as in Topology.part(). Raises ConfigError with the key between.
+    """
+    if tunnel.between is None:
+        return route
+    is_turned = topology.is_turned(route, tunnel.between)
+    try:
+        ends = tunnel.between[::-1] if is_turned else tunnel.between
+        part = topology.part(route, *ends, whose)
+    except ConfigError as error:
+        raise error.below("between") from None
+    return part.turned if is_turned and tunnel.entry.CARRIES_PACKETS else part
