@@ -99,6 +99,20 @@ def resolve(experiment: ExperimentKeys) -> ResolvedNetwork:
     )
 
 
+def with_draws_of(experiment: ExperimentKeys, network: ResolvedNetwork) -> ResolvedNetwork:
+    """Return ``network`` with other draws: of an experiment that only has another seed."""
+    drawn = _members(experiment)
+
+    def again(flows: Sequence[ResolvedFlow]) -> tuple[ResolvedFlow, ...]:
+        pairs = zip(flows, drawn, strict=False)  # the rest are drawn next
+        return tuple(replace(it, start=member.start, bytes=member.bytes) for it, member in pairs)
+
+    flows, cross_traffic, pings = map(again, (network.flows, network.cross_traffic, network.pings))
+    return replace(
+        network, experiment=experiment, flows=flows, cross_traffic=cross_traffic, pings=pings
+    )
+
+
 class _Member(NamedTuple):
     """A single flow, a source of cross traffic or a ping.
 

@@ -14,7 +14,7 @@ from tunnelcc.config.keys import ExperimentKeys
 from tunnelcc.errors import ConfigError
 from tunnelcc.modules import trust
 from tunnelcc.network import checks
-from tunnelcc.network.resolve import resolve
+from tunnelcc.network.resolve import resolve, with_draws_of
 from tunnelcc.network.resolved import ResolvedNetwork
 from tunnelcc.scenario.settings import apply
 
@@ -62,6 +62,12 @@ class Experiment(ExperimentKeys):
         trust.agree(settings)
         given = self.model_dump(mode="json", exclude_unset=True, exclude_none=True, by_alias=True)
         changed: Experiment = Experiment.parse(apply(given, settings))
+        return changed
+
+    def with_seed(self, seed: int) -> Experiment:
+        """Return this experiment with another seed. Only what it draws is resolved again."""
+        changed = self.model_copy(update={"seed": seed})
+        vars(changed)["resolved"] = with_draws_of(changed, self.resolved)
         return changed
 
     @cached_property

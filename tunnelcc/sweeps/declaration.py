@@ -183,7 +183,7 @@ class Sweep:
                         first = error
                 # No other key depends on the seed.
                 if isinstance(first, Experiment) and first.seed != seed:
-                    yield first.model_copy(update={SEED: seed})
+                    yield first.with_seed(seed)
                 else:
                     yield first
 
