@@ -218,7 +218,7 @@ def run(
 
     --cc bbr,cubic runs one flow of each; with --flows 4, four of each.
     """
-    from tunnelcc.commands.options import experiment_of
+    from tunnelcc.commands.options import experiment_of, tell_changes
     from tunnelcc.report import tables
     from tunnelcc.simulation.harm import Harm
 
@@ -239,6 +239,8 @@ def run(
             told = f"the path is what {measured} tells at once; `tunnelcc fit` searches for it"
             click.echo(told, err=True)
     experiment = experiment_of(scenario, options, groups, settings, otherwise)
+    if scenario is not None:
+        tell_changes(scenario, experiment)
     if write_spec is not None:
         from tunnelcc.output import files
         from tunnelcc.simulation.spec import experiment_spec, spec_text

@@ -4,6 +4,8 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from pydantic import Field
+
 from tunnelcc.catalog.cited import Prose
 from tunnelcc.catalog.values import IPV4, IpVersions
 from tunnelcc.errors import ConfigError, Problem, as_written
@@ -11,6 +13,10 @@ from tunnelcc.schema import Model
 
 if TYPE_CHECKING:
     from tunnelcc.catalog.layers import StreamLayers
+
+
+#: Of entries that have not changed since.
+FIRST_VERSION = "0.1.0"
 
 
 class Entry(Model):
@@ -29,6 +35,13 @@ class Entry(Model):
     kind: Prose
     summary: Prose
     software: Prose
+    #: Version of this package → what changed then in answers with the entry, the oldest first.
+    changes: dict[str, Prose] = Field(default_factory=dict)
+
+    @property
+    def version(self) -> str:
+        """The version of this package in which the entry last changed."""
+        return [FIRST_VERSION, *self.changes][-1]
 
     @property
     def overrides(self) -> tuple[str, ...]:

@@ -11,13 +11,14 @@ import click
 import numpy as np
 
 from tunnelcc import scenario as scenarios
-from tunnelcc.commands.options import KEYS, changes, check_no_axis, listed
+from tunnelcc.commands.options import KEYS, changes, check_no_axis, listed, tell_changes
 from tunnelcc.commands.sweep import Comparison, find_all, parse_seeds, run_and_print
 from tunnelcc.errors import MISSING, ConfigError, Problem
 from tunnelcc.modules import trust
 from tunnelcc.plots import check_file, save
 from tunnelcc.plots import differences as draw_differences
 from tunnelcc.plots.standard import comparison
+from tunnelcc.scenario import Experiment
 from tunnelcc.store.store import check_name
 from tunnelcc.sweeps import Sweep, export
 
@@ -48,6 +49,8 @@ def compare(
         check_name(name)
     (found,) = find_all([metric])
     declared = declare(file, options, settings, seeds, name)
+    if file is not None and isinstance(declared.first_possible, Experiment):
+        tell_changes(file, declared.first_possible)
     asked = Comparison(metric, to, precision, most_seeds)
     ran = run_and_print(declared, store, asked, jobs, output=output, metrics=[metric])
     if ran.tally.failed == ran.tally.total:

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import click
+
 from tunnelcc import scenario as scenarios
 from tunnelcc.errors import ConfigError, Problem
 from tunnelcc.modules import trust
@@ -77,6 +79,21 @@ def changes(
             expected = f"no --set of a key that an option sets ({option} {text})"
             raise ConfigError(Problem(f"--set {KEYS[name]}", added[KEYS[name]], expected))
     return given | added
+
+
+def tell_changes(file: Path, experiment: Experiment) -> None:
+    """Tell what changed in the catalogue since the scenario in ``file`` was written."""
+    tunnels = [experiment.tunnel, *experiment.tunnels.values()]
+    tunnels += [experiment.tunnel_of(flow) for flow in experiment.flows]
+    told = {
+        f"{file}: {tunnel.name} changed in {version}: {change}; version = '{version}' in the "
+        "tunnel's table says that the scenario is for it"
+        for tunnel in tunnels
+        if tunnel is not None
+        for version, change in tunnel.changes_since()
+    }
+    for text in sorted(told):
+        click.echo(text, err=True)
 
 
 def parsed(settings: Iterable[str]) -> dict[str, Any]:

@@ -19,11 +19,12 @@ from numpy.typing import NDArray
 
 from tunnelcc import scenario as scenarios
 from tunnelcc.commands.interrupt import interruptible
-from tunnelcc.commands.options import check_no_axis, parsed
+from tunnelcc.commands.options import check_no_axis, parsed, tell_changes
 from tunnelcc.errors import ConfigError, Problem, TunnelccError, unknown_name
 from tunnelcc.metrics import STORED, Metric, find, own_metrics
 from tunnelcc.metrics.question import question
 from tunnelcc.modules import trust
+from tunnelcc.scenario import Experiment
 from tunnelcc.schema.toml import parse_toml, parse_value
 from tunnelcc.schema.units import UnitError, parse_percentage
 from tunnelcc.store import Store
@@ -69,6 +70,8 @@ def sweep(
     if name is not None:
         check_name(name)
     declared = declare(file, axes, settings, seeds, name, lambda runs: _confirm(runs, yes))
+    if file is not None and isinstance(declared.first_possible, Experiment):
+        tell_changes(file, declared.first_possible)
     if part is not None:
         if precision is not None or output is not None:
             expected = "no --precision and no --output, which need all parts"

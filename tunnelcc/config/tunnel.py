@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """A tunnel of the catalogue, and the keys that differ from its entry."""
 
+import re
+from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -52,6 +54,19 @@ FEC = Kind(
 )
 
 
+def _parse_version(value: object) -> str:
+    if not isinstance(value, str) or not re.fullmatch(r"\d{1,4}(\.\d{1,4}){2}", value):
+        raise UnitError(VERSION.expected)
+    return value
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(map(int, version.split(".")))
+
+
+VERSION = Kind(_parse_version, str, "a version of tunnelcc such as '0.2.0'")
+
+
 class Hop(Model):
     """One more relay in a chain, and the path after it.
 
@@ -91,6 +106,11 @@ class PacketTunnel(Model):
 
     name: str = Field(
         description="a name of `tunnelcc list`, none (no tunnel), or the path of a .toml file"
+    )
+    version: Annotated[str, VERSION] | None = Field(
+        None,
+        description="version of tunnelcc for whose entry the scenario is: `run` tells what changed "
+        "in the entry since; results name its version in entries; default: tell all changes",
     )
     mode: Annotated[str, TEXT] | None = Field(
         None, description="mode of a packet tunnel, such as its cipher; default: the entry's"
@@ -150,7 +170,8 @@ class PacketTunnel(Model):
         if self._may_be_named(self.name):
             return self
         changes = self._changes()
-        changes.pop("between", None)  # of any tunnel
+        for key in ("between", "version"):  # of any tunnel
+            changes.pop(key, None)
         self.entry.check(changes)
         return self
 
@@ -158,6 +179,12 @@ class PacketTunnel(Model):
     def entry(self) -> catalog.Entry:
         """The entry of the catalogue, as it was when it was first wanted."""
         return catalog.load(self.name)
+
+    def changes_since(self) -> Iterator[tuple[str, str]]:
+        """Yield the versions since the scenario's in which the entry changed, and how."""
+        for version, change in self.entry.changes.items():
+            if self.version is None or _numbers(version) > _numbers(self.version):
+                yield version, change
 
     @model_serializer
     def _write(self) -> Any:

@@ -209,6 +209,7 @@ class Result(Parts):
         attributes = {
             "title": self.experiment.title,
             "tunnelcc": __version__,
+            "entries": json.dumps(self.entries),
             "experiment": json.dumps(self.experiment.table()),
             "derived": json.dumps(self.derived),
             "totals": "after the warm-up, unless long_name says since the start",

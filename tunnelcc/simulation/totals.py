@@ -38,6 +38,7 @@ def totals(
             found.since_start.add(one.name)
     table = {
         "tunnelcc": __version__,
+        "entries": run.entries,
         "experiment": run.experiment.table(),
         "derived": run.derived,
         "metrics": {**found.metrics(single), **found.of_run()},

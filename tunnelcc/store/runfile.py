@@ -79,6 +79,7 @@ def encode(experiment: Experiment, outcome: Result | RunError, *, series: bool =
     body = b""
     if isinstance(outcome, Result):
         head["code"] = summary_version()
+        head["entries"] = outcome.entries
         head["metrics"] = summarise(outcome)
         if series:
             body = _body(outcome)
@@ -154,9 +155,11 @@ def decode(data: bytes) -> Result | RunError:
     text, _, numbers = body.partition(b"\n")
     try:
         table = head["measured"] if "measured" in head else json.loads(text)
-        return Result(found, _measured(table, np.frombuffer(numbers, "<f8")))
+        result = Result(found, _measured(table, np.frombuffer(numbers, "<f8")))
     except (LookupError, TypeError, ValueError) as error:
         raise DamagedFileError(f"it lacks measurements of a run: {error!r}") from None
+    result.entries = head.get("entries", {})  # those of 0.2.1 and before have none
+    return result
 
 
 def experiment(data: bytes) -> Experiment:

@@ -201,11 +201,11 @@ class Sweep:
     def conditions(self) -> str:
         """What all runs have in common, in words; empty if none of those tried is possible."""
         keys = [axis.key for dimension in self.dimensions for axis in dimension.axes]
-        found = self._first_possible
+        found = self.first_possible
         return "" if isinstance(found, ConfigError) else conditions(found, keys)
 
     @cached_property
-    def _first_possible(self) -> Experiment | ConfigError:
+    def first_possible(self) -> Experiment | ConfigError:
         """Return an experiment that is possible; else what all that were tried refuse alike.
 
         If they have nothing in common, why the first one is impossible; without a problem if some
@@ -250,7 +250,7 @@ class Sweep:
                 twice = next(v for v in values.values if values.values.count(v) > 1)
                 raise ConfigError(Problem(f"sweep.{name}", twice, "each value only once"))
         self._check_that_axes_have_effect()
-        found = self._first_possible
+        found = self.first_possible
         if isinstance(found, ConfigError) and found.problems:
             raise found  # nothing would run
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import re
 
 import pytest
@@ -16,6 +17,7 @@ from tunnelcc.catalog.layers import PACKET_LAYERS, PacketLayers, Surroundings
 from tunnelcc.catalog.relay import RelayEntry
 from tunnelcc.schema import tag_of
 from tunnelcc.simulation import spec
+from tunnelcc.store import runfile
 
 BUILT_IN = catalog.names()
 RELAYS = [name for name in BUILT_IN if isinstance(catalog.load(name), RelayEntry)]
@@ -306,3 +308,37 @@ def test_a_file_of_ones_own(tmp_path):
     experiment = tc.Experiment(tunnel=file)
     assert spec.experiment_spec(experiment)["tunnels"][0]["copy_buffer"] == 65536
     assert catalog.load(str(file)).name == "mine"
+
+
+@pytest.mark.parametrize(
+    ("text", "is_told"),
+    [
+        ("tunnel = 'openvpn-tcp'", True),
+        ("tunnel = { name = 'openvpn-tcp', version = '0.1.0' }", True),
+        ("tunnel = { name = 'openvpn-tcp', version = '0.2.0' }", False),
+        ("tunnel = { name = 'openvpn-tcp', version = '0.10.0' }", False),
+        ("flows = [{ tunnel = 'openvpn-tcp' }, {}]", True),
+        ("tunnel = 'wireguard'", False),
+    ],
+)
+def test_a_scenario_is_told_what_changed_in_its_entries_since(text, is_told, tmp_path, run):
+    file = tmp_path / "old.toml"
+    file.write_text(f"{text}\nduration = '200ms'\n")
+    code, out, err = run("run", str(file), "--json")
+    assert code == 0
+    assert ("openvpn-tcp changed in 0.2.0: OpenVPN 2.7.6" in err) == is_told
+    entries = {"wireguard": "0.1.0"} if "wireguard" in text else {"openvpn-tcp": "0.2.0"}
+    assert json.loads(out)["entries"] == entries
+    code, _, err = run("sweep", str(file), "--axis", "path.rtt=9ms", "--seeds", 1,
+                       "--store", tmp_path / "runs")  # fmt: skip
+    assert code == 0
+    assert ("openvpn-tcp changed in 0.2.0" in err) == is_told
+
+
+def test_a_stored_run_keeps_the_versions_of_its_entries(tmp_path, monkeypatch):
+    experiment = tc.Experiment(tunnel="openvpn-tcp", duration="200ms")
+    file = runfile.encode(experiment, tc.run(experiment, progress=False))
+    entry = catalog.load("openvpn-tcp")
+    monkeypatch.setitem(entry.changes, "9.0.0", "all")
+    assert entry.version == "9.0.0"
+    assert runfile.decode(file).to_dict()["entries"] == {"openvpn-tcp": "0.2.0"}

@@ -59,7 +59,7 @@ def result(request):
 def test_the_json_has_its_schema(result):
     totals = json.loads(result.to_json())
     assert set(totals) == {
-        "tunnelcc", "experiment", "derived", "since_start", "units", "metrics", "flows",
+        "tunnelcc", "entries", "experiment", "derived", "since_start", "units", "metrics", "flows",
         "cross_traffic", "pings", "links", "tunnels", "hosts", "users", "carriers",
     }  # fmt: skip
     for flow in totals["flows"]:
