@@ -86,7 +86,7 @@ class Parts:
     @cached_property
     def entries(self) -> dict[str, str]:
         """Tunnel → version of its entry in the catalogue. A store's run has that of its time."""
-        return {it.tunnel.name: it.tunnel.entry.version for it in self.experiment.resolved.tunnels}
+        return {it.keys.name: it.keys.entry.version for it in self.experiment.resolved.tunnels}
 
     def __getitem__(self, name: str) -> Any:
         """Return a variable as an array, as ``Result.dataset`` has it. Raises KeyError."""
