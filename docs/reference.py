@@ -21,10 +21,10 @@ from tunnelcc.cli import cli
 from tunnelcc.hosts import costs
 from tunnelcc.metrics import METRICS
 from tunnelcc.report.overview import StackLayer, overview
+from tunnelcc.results.variables import VARIABLES, Variable, declared
 from tunnelcc.scenario import Experiment
 from tunnelcc.schema import KeyInfo, keys_of
 from tunnelcc.schema.units import format_size
-from tunnelcc.simulation.variables import VARIABLES, Variable, declared
 
 ROOT = Path(__file__).parent.parent
 

@@ -37,14 +37,14 @@ if TYPE_CHECKING:
     from tunnelcc.metrics import metric as metric
     from tunnelcc.modules.own import CongestionControl as CongestionControl
     from tunnelcc.plots import plot_run as plot_run
+    from tunnelcc.results.result import Result as Result
+    from tunnelcc.running.capture import Capture as Capture
+    from tunnelcc.running.harm import harm as harm
+    from tunnelcc.running.runner import run as run
+    from tunnelcc.running.runner import run_many as run_many
     from tunnelcc.scenario import Experiment as Experiment
     from tunnelcc.scenario import load as load
     from tunnelcc.searches import search as search
-    from tunnelcc.simulation.capture import Capture as Capture
-    from tunnelcc.simulation.harm import harm as harm
-    from tunnelcc.simulation.result import Result as Result
-    from tunnelcc.simulation.runner import run as run
-    from tunnelcc.simulation.runner import run_many as run_many
     from tunnelcc.store import Store as Store
     from tunnelcc.sweeps import Sweep as Sweep
     from tunnelcc.sweeps import open_results as open  # noqa: A004, F401
@@ -68,11 +68,11 @@ _HOME = {
     "metric": "metrics",
     "CongestionControl": "modules.own",
     "plot_run": "plots",
-    "Capture": "simulation.capture",
-    "Result": "simulation.result",
-    "harm": "simulation.harm",
-    "run": "simulation.runner",
-    "run_many": "simulation.runner",
+    "Capture": "running.capture",
+    "Result": "results.result",
+    "harm": "running.harm",
+    "run": "running.runner",
+    "run_many": "running.runner",
     "load": "scenario",
     "Store": "store",
     "search": "searches",

@@ -220,7 +220,7 @@ def run(
     """
     from tunnelcc.commands.options import experiment_of, tell_changes
     from tunnelcc.report import tables
-    from tunnelcc.simulation.harm import Harm
+    from tunnelcc.running.harm import Harm
 
     other, otherwise = None, None
     if measured is not None:
@@ -243,15 +243,15 @@ def run(
         tell_changes(scenario, experiment)
     if write_spec is not None:
         from tunnelcc.output import files
-        from tunnelcc.simulation.spec import experiment_spec, spec_text
+        from tunnelcc.specification import experiment_spec, spec_text
 
         files.check_file("--write-spec", write_spec)
         write_spec.write_text(spec_text(experiment_spec(experiment)) + "\n")
         return
     if write_tunnel is not None:
         from tunnelcc.output import files
-        from tunnelcc.simulation.node_tunnel import node_tunnel_spec
-        from tunnelcc.simulation.spec import spec_text
+        from tunnelcc.specification import spec_text
+        from tunnelcc.specification.node_tunnel import node_tunnel_spec
 
         files.check_file("--write-tunnel", write_tunnel)
         write_tunnel.write_text(spec_text(node_tunnel_spec(experiment)) + "\n")

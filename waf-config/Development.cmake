@@ -28,7 +28,7 @@ endif()
 add_custom_command(
   OUTPUT "${tunnel_texts}"
   COMMAND "${CMAKE_COMMAND}" -E env "${with_core}" "${Python_EXECUTABLE}" "${script}" "${tunnel_texts}"
-  DEPENDS "${script}" ${catalogue_sources} "${root}/tunnelcc/simulation/node_tunnel.py"
+  DEPENDS "${script}" ${catalogue_sources} "${root}/tunnelcc/specification/node_tunnel.py"
   VERBATIM)
 add_library(tunnelcc-tunnel-texts OBJECT "${tunnel_texts}")
 target_include_directories(tunnelcc-tunnel-texts PRIVATE "${root}/models")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from tunnelcc.simulation.node_tunnel import node_tunnel_texts
+from tunnelcc.specification.node_tunnel import node_tunnel_texts
 
 #: Compilers need not take a longer one (C++20, annex B).
 LONGEST = 60_000

@@ -26,7 +26,7 @@ from tunnelcc.network.draws import uniform
 from tunnelcc.network.resolved import ResolvedNetwork
 from tunnelcc.scenario import Experiment
 from tunnelcc.schema.units import parse_buffer, parse_probability, parse_rate, parse_time
-from tunnelcc.simulation.spec import experiment_spec
+from tunnelcc.specification import experiment_spec
 
 HERE = Path(__file__).parent
 

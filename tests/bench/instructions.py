@@ -19,7 +19,7 @@ from functools import cache
 from pathlib import Path
 
 import tunnelcc as tc
-from tunnelcc.simulation.spec import experiment_spec, spec_text
+from tunnelcc.specification import experiment_spec, spec_text
 
 PERF = ("perf", "stat", "--field-separator=,", "--event=instructions:u")
 VALGRIND = ("valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null")

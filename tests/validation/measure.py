@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from tunnelcc import metrics
 from tunnelcc.network.draws import single_flows
-from tunnelcc.simulation.result import Result
+from tunnelcc.results.result import Result
 
 #: Start-up that the reference's steady columns leave out, s.
 START_UP = 3.0

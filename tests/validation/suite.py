@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 
 from tunnelcc.errors import RunError
 from tunnelcc.output.progress import Progress
-from tunnelcc.simulation.result import Result
-from tunnelcc.simulation.runner import estimated_work, run_many
+from tunnelcc.results.result import Result
+from tunnelcc.running.runner import estimated_work, run_many
 from validation.check import Case, Group, Kind, Outcome, Share, Verdict
 from validation.measure import Measurement, measure
 

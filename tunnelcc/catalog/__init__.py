@@ -3,7 +3,7 @@
 
 ``tunnels/*.toml`` are the built-in tunnels. A user's own file may be given by its path. A new kind
 of tunnel needs its own module here and its class in ``entry_class``, its specification in
-``tunnelcc.simulation.spec_tunnels`` and its overview in ``tunnelcc.report.overview``.
+``tunnelcc.specification.tunnels`` and its overview in ``tunnelcc.report.overview``.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tunnelcc.errors import ConfigError, Problem
-from tunnelcc.simulation.capture import Capture
+from tunnelcc.running.capture import Capture
 
 
 def capture_of(

@@ -88,14 +88,14 @@ def _libraries() -> str:
 
 
 def _machine() -> str:
-    from tunnelcc.simulation.limits import available_memory
+    from tunnelcc.running.memory import available_memory
 
     return f"{os.cpu_count()} cores, {available_memory() / 1e9:.1f} GB of memory available"
 
 
 def _simulation() -> str:
+    from tunnelcc.running.runner import run
     from tunnelcc.scenario import Experiment
-    from tunnelcc.simulation.runner import run
 
     table = {"path": {"rate": "10Mbps", "rtt": "20ms"}, "duration": "5s", "warmup": "2s"}
     rates = {}

@@ -18,8 +18,8 @@ from tunnelcc.output import files
 from tunnelcc.output.tables import Table, console
 from tunnelcc.plots import check_file, plot_beside
 from tunnelcc.report.cell import Cell
+from tunnelcc.results.result import Result
 from tunnelcc.scenario import Experiment
-from tunnelcc.simulation.result import Result
 from tunnelcc.sweeps.declaration import seeds_of
 from tunnelcc.words.quantities import RATE
 
@@ -30,7 +30,7 @@ def measure(experiment: Experiment, seeds: str, plot: Path | None, output: Path 
     ``seeds``: of the runs of each, as of a sweep, with other losses and start times. Ctrl-C prints
     those that are finished; the figure and the samples are those of the first one.
     """
-    from tunnelcc.simulation.runner import run
+    from tunnelcc.running.runner import run
 
     if plot is not None:
         check_file(plot, "--plot")

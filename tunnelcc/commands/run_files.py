@@ -14,7 +14,7 @@ from tunnelcc.output import files
 from tunnelcc.sweeps.export import heading
 
 if TYPE_CHECKING:
-    from tunnelcc.simulation.result import Result
+    from tunnelcc.results.result import Result
 
 
 def _netcdf(result: Result) -> bytes:

@@ -25,9 +25,9 @@ from tunnelcc.formats.measurement import Measurement, merged
 from tunnelcc.formats.read import read
 from tunnelcc.modules import trust
 from tunnelcc.output.progress import RunsProgress
+from tunnelcc.results.result import Result
 from tunnelcc.scenario import Experiment
 from tunnelcc.schema.units import format_probability, format_rate, format_time
-from tunnelcc.simulation.result import Result
 from tunnelcc.store import Store
 from tunnelcc.sweeps.execute import complete, executor
 

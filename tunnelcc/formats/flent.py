@@ -20,7 +20,7 @@ from tunnelcc._version import __version__
 from tunnelcc.formats.measurement import Measurement, Pings, Stream, list_of, number, table_of
 
 if TYPE_CHECKING:
-    from tunnelcc.simulation.result import Result
+    from tunnelcc.results.result import Result
 
 _VERSION = 4  # of the format, since flent 1.3
 _BEGIN = "1970-01-01T00:00:00.000000Z"  # equal runs give equal files

@@ -24,7 +24,7 @@ from tunnelcc.formats.measurement import (
 )
 
 if TYPE_CHECKING:
-    from tunnelcc.simulation.result import Result
+    from tunnelcc.results.result import Result
 
 _INTERVAL = 1.0  # s
 _ROUNDING = 1e-6  # s, of times

@@ -14,9 +14,9 @@ from queue import SimpleQueue
 
 from tunnelcc.errors import RunError
 from tunnelcc.modules.own import CongestionControl, Interval, State
+from tunnelcc.results.result import Result
+from tunnelcc.running import runner
 from tunnelcc.scenario import Experiment
-from tunnelcc.simulation import runner
-from tunnelcc.simulation.result import Result
 
 #: Part of what a sender may have in flight of what its rate needs for a round trip: a margin, so
 #: that the rate decides (BBR's cwnd_gain, draft-cardwell-iccrg-bbr-congestion-control-00).

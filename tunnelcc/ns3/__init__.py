@@ -26,7 +26,7 @@ from typing import Any
 
 from tunnelcc import core
 from tunnelcc.errors import TunnelccError
-from tunnelcc.simulation.node_tunnel import node_tunnel_texts
+from tunnelcc.specification.node_tunnel import node_tunnel_texts
 
 __all__ = ["ns"]
 

@@ -12,8 +12,8 @@ from tunnelcc.metrics import METRICS, SELECTION
 from tunnelcc.papers import expression
 from tunnelcc.papers.format import Quantity
 from tunnelcc.papers.points import DIAGNOSTICS, Observation
+from tunnelcc.results.result import Result
 from tunnelcc.scenario import Experiment
-from tunnelcc.simulation.result import Result
 
 
 def observe(

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from tunnelcc.formats.measurement import Measurement
-    from tunnelcc.simulation.result import Result
+    from tunnelcc.results.result import Result
 
 _SIMULATED = {"color": "#0072B2", "linewidth": 1.3}
 _MEASURED = {"color": "#D55E00", "linewidth": 1.0, "marker": ".", "markersize": 4, "alpha": 0.8}

@@ -13,7 +13,7 @@ from tunnelcc.network.traffic import Traffic
 from tunnelcc.plots.style import algorithm_style, category_style
 
 if TYPE_CHECKING:
-    from tunnelcc.simulation.result import Result
+    from tunnelcc.results.result import Result
 
 # How much of its colour the last of several flows of a kind keeps.
 _PALEST = 0.35

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from tunnelcc.simulation.result import Result
+    from tunnelcc.results.result import Result
 
 # With more hosts than this, names of the first and last of each kind have to do.
 _MOST_NAMES, _MOST_NAMES_OF_LONG = 16, 28

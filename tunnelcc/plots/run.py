@@ -15,7 +15,7 @@ from tunnelcc.plots.flows import Kind, colours, kinds, style_of
 from tunnelcc.plots.layout import set_title
 from tunnelcc.plots.network import draw_network, has_network, network_height
 from tunnelcc.plots.style import STYLE, category_style, check_file, save, take_literally
-from tunnelcc.simulation import fair
+from tunnelcc.results import fair
 from tunnelcc.words.quantities import RATE, spaced
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from tunnelcc.config.path import LinkDirection
-    from tunnelcc.simulation.result import Result
+    from tunnelcc.results.result import Result
 
 # With more flows than this, single lines say nothing: the spread over flows is drawn instead.
 _MOST_LINES = 8

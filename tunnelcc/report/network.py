@@ -20,9 +20,9 @@ from tunnelcc.network.origins import Number
 from tunnelcc.network.resolved import ResolvedNetwork
 from tunnelcc.network.traffic import Traffic
 from tunnelcc.output.tables import console
+from tunnelcc.results import fair
 from tunnelcc.scenario import Experiment
 from tunnelcc.schema.units import format_rate, format_size, format_time
-from tunnelcc.simulation import fair
 from tunnelcc.words.quantities import mbit
 
 # With more equal links or hosts than this, a row names the first and the last.

@@ -210,7 +210,7 @@ def _transport(mss: int) -> tuple[StackLayer, ...]:
 
 def _relay_bytes(entry: RelayEntry, size: int, is_up: bool) -> float:
     """IP bytes per application byte of a write whose pieces each leave at once (TCP_NODELAY)."""
-    from tunnelcc.simulation.spec import layer_wire_bytes
+    from tunnelcc.specification import layer_wire_bytes
 
     layers = entry.stream_layers(is_up)
     header, most = 0, entry.copy_buffer.bytes
@@ -321,7 +321,7 @@ def _packets_bytes(entry: PacketEntry, mode: str, size: int, mss: int, is_up: bo
     if not entry.HAS_CARRIERS:
         fec = entry.fec(mode)
         return sum(writes) * (1 + fec.redundancy if fec else 1) / size
-    from tunnelcc.simulation.spec import layer_wire_bytes
+    from tunnelcc.specification import layer_wire_bytes
 
     layers = entry.stream_layers(is_up)
     sent = [outer for write in writes for outer in layer_wire_bytes(layers, write, _STEADY)]

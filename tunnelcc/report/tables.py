@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
     from tunnelcc.formats.measurement import Measurement
     from tunnelcc.network.traffic import ResolvedFlow
+    from tunnelcc.results.result import Result
     from tunnelcc.scenario import Experiment
-    from tunnelcc.simulation.result import Result
 
 # With more flows than this, a table shows those of each group as one line.
 _MOST_ROWS = 16

@@ -18,7 +18,7 @@ from typing import Any
 
 from tunnelcc import core
 from tunnelcc.scenario import Experiment
-from tunnelcc.simulation.spec import experiment_spec, spec_text
+from tunnelcc.specification import experiment_spec, spec_text
 
 _DIGEST_BYTES = 16
 

@@ -30,8 +30,8 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from tunnelcc.errors import ConfigError, RunError, TunnelccError
+from tunnelcc.results.result import Result
 from tunnelcc.scenario import Experiment
-from tunnelcc.simulation.result import Result
 from tunnelcc.store.summary import summarise, summary_version
 
 FORMAT = 3

@@ -27,8 +27,8 @@ from pathlib import Path
 from typing import BinaryIO, TypeVar
 
 from tunnelcc.errors import ConfigError, Problem, RunError, TunnelccError, nearest
+from tunnelcc.results.result import Result
 from tunnelcc.scenario import Experiment
-from tunnelcc.simulation.result import Result
 from tunnelcc.store import record as records
 from tunnelcc.store import runfile
 from tunnelcc.store.record import Record, is_id

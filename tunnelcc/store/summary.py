@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from tunnelcc import metrics
-from tunnelcc.simulation.result import Result
+from tunnelcc.results.result import Result
 
 _DIGEST_BYTES = 8
 
@@ -26,7 +26,7 @@ def summarise(result: Result) -> dict[str, Any]:
 def summary_version() -> str:
     """Return a hash of the code that computes metrics from a run and its experiment."""
     package = Path(__file__).parents[1]
-    rooms = ("config", "metrics", "network", "simulation")
+    rooms = ("analysis", "config", "metrics", "network", "results")
     files = [file for room in rooms for file in sorted((package / room).glob("*.py"))]
     digest = hashlib.blake2b(digest_size=_DIGEST_BYTES)
     for file in files:

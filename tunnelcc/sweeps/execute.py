@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 from tunnelcc.errors import ConfigError, TunnelccError
 from tunnelcc.output.progress import RunsProgress
+from tunnelcc.results.result import Result
+from tunnelcc.running import runner
+from tunnelcc.running.pool import parallel
+from tunnelcc.running.runner import estimated_work
 from tunnelcc.scenario import Experiment
-from tunnelcc.simulation import runner
-from tunnelcc.simulation.pool import parallel
-from tunnelcc.simulation.result import Result
-from tunnelcc.simulation.runner import estimated_work
-from tunnelcc.simulation.spec import experiment_spec, spec_text
+from tunnelcc.specification import experiment_spec, spec_text
 from tunnelcc.store import FAILED, METRICS, RUN, Store, model_version, runfile, spec_id
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from tunnelcc.errors import ConfigError
 from tunnelcc.metrics import STORED, TEXTS, Metric, evaluate
-from tunnelcc.simulation.result import Result
-from tunnelcc.simulation.variables import declared
+from tunnelcc.results.result import Result
+from tunnelcc.results.variables import declared
 from tunnelcc.store import Row, Store, StoreError
 from tunnelcc.store.summary import summary_version
 from tunnelcc.sweeps import columns

@@ -13,10 +13,10 @@ from pydantic import TypeAdapter
 import tunnelcc as tc
 from helpers import edited_entry
 from tunnelcc import catalog
+from tunnelcc import specification as spec
 from tunnelcc.catalog.layers import PACKET_LAYERS, PacketLayers, Surroundings
 from tunnelcc.catalog.relay import RelayEntry
 from tunnelcc.schema import tag_of
-from tunnelcc.simulation import spec
 from tunnelcc.store import runfile
 
 BUILT_IN = catalog.names()

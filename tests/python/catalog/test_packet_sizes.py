@@ -13,13 +13,13 @@ import pytest
 import tunnelcc as tc
 from helpers import ROOT, edited_entry
 from tunnelcc import catalog, payloads
+from tunnelcc import specification as spec
 from tunnelcc.calibrate import compressors
 from tunnelcc.catalog.datagram import DatagramEntry
 from tunnelcc.catalog.layers import Surroundings, wrap
 from tunnelcc.catalog.packets import PacketEntry
 from tunnelcc.catalog.values import IpVersions
 from tunnelcc.network.resolve import resolve
-from tunnelcc.simulation import spec
 
 CAPTURED = ROOT / "tests" / "reference" / "packets.csv"
 PATH_MTU = 1500

@@ -544,7 +544,7 @@ def test_flows_of_several_groups_are_not_guessed(run):
 
 
 def test_too_little_memory_is_told(run, monkeypatch):
-    monkeypatch.setattr("tunnelcc.simulation.limits.available_memory", lambda: 1e6)
+    monkeypatch.setattr("tunnelcc.running.memory.available_memory", lambda: 1e6)
     code, _, err = run("run", "--flows", 4000, "--rate", "100Gbps")
     assert code == 2
     assert "flows = 4000" in err

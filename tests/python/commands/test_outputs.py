@@ -100,8 +100,8 @@ def test_told_before_anything_is_simulated(arguments, place, tmp_path, monkeypat
         (tmp_path / name).mkdir()
     (tmp_path / "full" / "li2018-bbr").touch()
     for module in (
-        "tunnelcc.simulation.runner.run",
-        "tunnelcc.simulation.runner.run_many",
+        "tunnelcc.running.runner.run",
+        "tunnelcc.running.runner.run_many",
         "tunnelcc.calibrate.run",
     ):
         monkeypatch.setattr(module, lambda *_, **__: pytest.fail("it began"))

@@ -485,7 +485,7 @@ def test_the_command_means_the_same_experiment(table, monkeypatch, tmp_path):
         caught.append(again)
         raise tc.RunError("enough")
 
-    monkeypatch.setattr("tunnelcc.simulation.runner.run", simulate)
+    monkeypatch.setattr("tunnelcc.running.runner.run", simulate)
     with pytest.raises(SystemExit):
         cli.main(words[1:])
     assert run_id(caught[0]) == run_id(experiment)

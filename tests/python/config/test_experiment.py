@@ -18,10 +18,10 @@ from tunnelcc import core, scenario
 from tunnelcc.errors import nearest
 from tunnelcc.network.draws import pareto, single_flows, uniform
 from tunnelcc.network.resolve import resolve
+from tunnelcc.running import harm
 from tunnelcc.scenario import Experiment
 from tunnelcc.schema.toml import write_toml
 from tunnelcc.schema.units import Buffer
-from tunnelcc.simulation import harm
 
 if sys.version_info >= (3, 11):
     import tomllib

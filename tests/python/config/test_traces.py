@@ -18,7 +18,7 @@ from helpers import ROOT
 from tunnelcc import scenario
 from tunnelcc.config.traces import MAX_BYTES, parse_trace
 from tunnelcc.schema.units import UnitError
-from tunnelcc.simulation.spec import experiment_spec
+from tunnelcc.specification import experiment_spec
 
 
 @pytest.fixture

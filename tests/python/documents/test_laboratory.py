@@ -26,7 +26,7 @@ import tunnelcc as tc
 from helpers import ROOT, load_script
 from tunnelcc import core
 from tunnelcc.errors import ConfigError
-from tunnelcc.simulation.spec import experiment_spec, spec_text
+from tunnelcc.specification import experiment_spec, spec_text
 
 if sys.version_info >= (3, 11):
     import tomllib

@@ -13,9 +13,9 @@ import pytest
 from helpers import ROOT, load_script, tables
 from tunnelcc import catalog, core
 from tunnelcc.metrics import METRICS
+from tunnelcc.results.variables import VARIABLES
 from tunnelcc.scenario import Experiment
 from tunnelcc.schema import keys_of
-from tunnelcc.simulation.variables import VARIABLES
 
 DOCS = ROOT / "docs"
 CHECK = load_script(DOCS / "check_site.py")

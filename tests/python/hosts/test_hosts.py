@@ -9,7 +9,7 @@ import tunnelcc as tc
 from tunnelcc import ConfigError
 from tunnelcc.hosts import costs
 from tunnelcc.network.resolve import resolve
-from tunnelcc.simulation.spec import experiment_spec
+from tunnelcc.specification import experiment_spec
 
 PATH = {"rate": "10Gbps", "rtt": "200us", "buffer": "4MB"}
 REFERENCE = costs.load(costs.REFERENCE)

@@ -8,7 +8,7 @@ import pytest
 import tunnelcc as tc
 from tunnelcc.hosts.kernels import kernels
 from tunnelcc.network.resolve import resolve
-from tunnelcc.simulation.spec import experiment_spec
+from tunnelcc.specification import experiment_spec
 
 MIB = 2**20
 

@@ -11,7 +11,7 @@ import pytest
 
 import tunnelcc as tc
 from tunnelcc import metrics
-from tunnelcc.simulation.harm import part
+from tunnelcc.running.harm import part
 
 PATH = {"rate": "10Mbps", "rtt": "20ms", "buffer": "1bdp"}
 

@@ -12,8 +12,8 @@ import pytest
 import tunnelcc as tc
 from helpers import ROOT
 from tunnelcc.network.resolve import resolve
-from tunnelcc.simulation import fair
-from tunnelcc.simulation.spec import experiment_spec
+from tunnelcc.results import fair
+from tunnelcc.specification import experiment_spec
 
 LINKS = {
     "lan-a": {"between": ["pc-a", "edge-a"], "rate": "1Gbps", "rtt": "1ms"},

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import tunnelcc as tc
-from tunnelcc.simulation.spec import experiment_spec
+from tunnelcc.specification import experiment_spec
 
 PATH = {"rate": "100Mbps", "rtt": "40ms", "buffer": "1bdp"}
 LARGE_BUFFERS = {"tcp_wmem": "64MB", "tcp_rmem": "64MB"}

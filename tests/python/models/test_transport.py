@@ -16,7 +16,7 @@ from tunnelcc import core, plots
 from tunnelcc.catalog.quic import transport
 from tunnelcc.formats import iperf3
 from tunnelcc.metrics.limits import LIMITS
-from tunnelcc.simulation.spec import experiment_spec
+from tunnelcc.specification import experiment_spec
 from tunnelcc.sweeps.conditions import conditions
 
 PATH = {"rate": "50Mbps", "rtt": "40ms", "buffer": "1bdp"}

@@ -21,7 +21,7 @@ import tunnelcc as tc
 from helpers import ROOT
 from tunnelcc import modules
 from tunnelcc.modules import compiled
-from tunnelcc.simulation.spec import experiment_spec, spec_text
+from tunnelcc.specification import experiment_spec, spec_text
 
 PATHS = (
     {"rate": "20Mbps", "rtt": "20ms"},

@@ -6,7 +6,7 @@ from __future__ import annotations
 import tunnelcc as tc
 from tunnelcc.network import origins
 from tunnelcc.network.resolve import resolve
-from tunnelcc.simulation import fair
+from tunnelcc.results import fair
 
 
 def _of_links(**table) -> dict[tuple[str, str], dict[str, origins.Number]]:

@@ -15,12 +15,12 @@ import pytest
 
 import tunnelcc as tc
 from tunnelcc import catalog, payloads
+from tunnelcc import specification as spec
 from tunnelcc.calibrate import compressors
 from tunnelcc.calibrate.libraries import over_packets
 from tunnelcc.catalog.layers import Surroundings, wrap
 from tunnelcc.hosts import costs
 from tunnelcc.schema.toml import write_toml
-from tunnelcc.simulation import spec
 
 IP_BYTES = [52, 64, 96, 128, 180, 256, 384, 512, 768, 1024, 1280, 1400, 1500]
 PACKETS = 128

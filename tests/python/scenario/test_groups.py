@@ -8,7 +8,7 @@ import pytest
 import tunnelcc as tc
 from tests.helpers import ROOT
 from tunnelcc import scenario
-from tunnelcc.simulation.spec import experiment_spec
+from tunnelcc.specification import experiment_spec
 
 OFFICE = ROOT / "scenarios/examples/office.toml"
 

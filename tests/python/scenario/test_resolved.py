@@ -11,9 +11,9 @@ import tunnelcc as tc
 from tunnelcc import sweeps
 from tunnelcc.output.progress import RunsProgress
 from tunnelcc.report.network import print_network
+from tunnelcc.running import pool, runner
 from tunnelcc.scenario import experiment as scenario
-from tunnelcc.simulation import pool, runner
-from tunnelcc.simulation.spec import experiment_spec, spec_text
+from tunnelcc.specification import experiment_spec, spec_text
 from tunnelcc.store import Store
 from tunnelcc.sweeps import execute
 

@@ -221,9 +221,7 @@ def test_a_repeated_run_replaces_its_damaged_files(filled, plain_result):
     assert store.is_done(ids[0])
 
 
-@pytest.mark.parametrize(
-    "file", ["simulation/fair.py", "metrics/formulas.py", "network/tunnels.py"]
-)
+@pytest.mark.parametrize("file", ["results/fair.py", "metrics/formulas.py", "network/tunnels.py"])
 def test_metrics_are_computed_again_where_their_code_has_changed(file, monkeypatch):
     before = summary.summary_version()
     read = Path.read_bytes

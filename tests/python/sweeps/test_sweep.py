@@ -14,7 +14,7 @@ import pytest
 import tunnelcc as tc
 from tunnelcc import metrics, sweeps
 from tunnelcc.output.progress import RunsProgress
-from tunnelcc.simulation import pool
+from tunnelcc.running import pool
 from tunnelcc.store import FAILED, Store, model_version, run_id, runfile
 from tunnelcc.sweeps.execute import complete
 

@@ -19,7 +19,7 @@ import tunnelcc as tc
 from helpers import ROOT
 from tunnelcc import core
 from tunnelcc.cli import cli
-from tunnelcc.simulation.spec import experiment_spec, spec_text
+from tunnelcc.specification import experiment_spec, spec_text
 
 PROGRAM = ROOT / "build/release/scratch/two-flows"
 TUNNEL_PROGRAM = PROGRAM.with_name("tunnel-on-ns3")

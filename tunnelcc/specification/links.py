@@ -8,7 +8,7 @@ from tunnelcc.config import LinkDirection
 from tunnelcc.config.path import DuplexLink
 from tunnelcc.config.queue import Cake, DropTail, Red
 from tunnelcc.network.topology import ResolvedLink, half_of
-from tunnelcc.simulation.spec_parts import Spec, nanoseconds, same
+from tunnelcc.specification.parts import Spec, nanoseconds, same
 
 
 def link(packet: int, link: ResolvedLink, ip: int) -> Spec:

@@ -26,9 +26,9 @@ from tunnelcc.network.resolved import ResolvedTunnel
 from tunnelcc.network.traffic import Traffic
 from tunnelcc.network.transport import Transport
 from tunnelcc.network.tunnels import Relays
-from tunnelcc.simulation.spec_parts import Spec, handshake, layer_wire_bytes, nanoseconds, same
-from tunnelcc.simulation.spec_quic import quic_connection
-from tunnelcc.simulation.spec_tcp import (
+from tunnelcc.specification.parts import Spec, handshake, layer_wire_bytes, nanoseconds, same
+from tunnelcc.specification.quic import quic_connection
+from tunnelcc.specification.tcp import (
     carrier_tcp,
     loopback_tcp,
     path_tcp,

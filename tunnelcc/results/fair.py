@@ -18,7 +18,7 @@ from tunnelcc.metrics.convergence import WINDOW
 from tunnelcc.network.resolved import ResolvedNetwork
 from tunnelcc.network.topology import Step
 from tunnelcc.network.traffic import Traffic
-from tunnelcc.simulation.parts import Parts
+from tunnelcc.results.parts import Parts
 
 Series = NDArray[np.float64]
 Loads = frozenset[tuple[Step, float]]

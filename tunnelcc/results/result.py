@@ -21,6 +21,8 @@ from tunnelcc import core, metrics
 from tunnelcc._version import __version__
 from tunnelcc.errors import ConfigError, Problem, unknown_name
 from tunnelcc.metrics import AnyMetric, Metric
+from tunnelcc.results import totals, variables
+from tunnelcc.results.parts import Parts
 from tunnelcc.scenario import Experiment
 from tunnelcc.schema.units import (
     UnitError,
@@ -29,8 +31,6 @@ from tunnelcc.schema.units import (
     parse_probability,
     parse_time,
 )
-from tunnelcc.simulation import totals, variables
-from tunnelcc.simulation.parts import Parts
 from tunnelcc.words.quantities import rate
 
 if TYPE_CHECKING:

@@ -15,9 +15,9 @@ from tunnelcc.network.resolved import ResolvedTunnel
 from tunnelcc.network.traffic import Traffic
 from tunnelcc.network.transport import Transport
 from tunnelcc.network.tunnels import Gateways, PacketTunnel
-from tunnelcc.simulation.spec_parts import Spec, congestion, handshake, same
-from tunnelcc.simulation.spec_tcp import carrier_tcp as tcp_of_carrier
-from tunnelcc.simulation.spec_tcp import flow_tcp as tcp_of_flow
+from tunnelcc.specification.parts import Spec, congestion, handshake, same
+from tunnelcc.specification.tcp import carrier_tcp as tcp_of_carrier
+from tunnelcc.specification.tcp import flow_tcp as tcp_of_flow
 
 
 def flow_tcp(entry: PacketEntry, traffic: Traffic) -> dict[str, Spec]:

@@ -13,11 +13,11 @@ import numpy as np
 
 from tunnelcc import metrics
 from tunnelcc.network.resolve import uses_reverse
+from tunnelcc.results.result import Result
+from tunnelcc.results.variables import declared
+from tunnelcc.running import runner
+from tunnelcc.running.capture import Capture
 from tunnelcc.scenario import Experiment
-from tunnelcc.simulation import runner
-from tunnelcc.simulation.capture import Capture
-from tunnelcc.simulation.result import Result
-from tunnelcc.simulation.variables import declared
 
 if TYPE_CHECKING:
     import xarray

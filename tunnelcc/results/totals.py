@@ -11,8 +11,8 @@ import numpy as np
 from tunnelcc import metrics
 from tunnelcc._version import __version__
 from tunnelcc.metrics import Metric
-from tunnelcc.simulation import variables
-from tunnelcc.simulation.parts import Parts, plain
+from tunnelcc.results import variables
+from tunnelcc.results.parts import Parts, plain
 from tunnelcc.words import causes
 
 _OF_COUNTS = ("segments", "packets", "byte")

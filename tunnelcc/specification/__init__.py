@@ -3,8 +3,8 @@
 
 The input is tables with the members of the structs in ``models/spec/``. A member that is left out
 is 0, false or empty: defaults are those of keys. Times become nanoseconds. Nothing is decided here
-that the experiment or the catalogue does not define. Modules ``spec_…`` write the parts. Those of
-tunnels are imported with the first tunnel.
+that the experiment or the catalogue does not define. Each part has a module. Those of tunnels are
+imported with the first tunnel.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from tunnelcc.network.topology import ResolvedLink, Route, Step
 from tunnelcc.network.traffic import Traffic
 from tunnelcc.network.tunnels import Gateways, PacketTunnel
 from tunnelcc.scenario import Experiment
-from tunnelcc.simulation import spec_tcp
-from tunnelcc.simulation.spec_links import link
-from tunnelcc.simulation.spec_parts import (
+from tunnelcc.specification import tcp as spec_tcp
+from tunnelcc.specification.links import link
+from tunnelcc.specification.parts import (
     Spec,
     congestion,
     layer_wire_bytes,
@@ -156,7 +156,7 @@ class _Builder:
             "role": traffic.role,
         }
         if flow.transport == "quic":
-            from tunnelcc.simulation.spec_quic import flow_quic
+            from tunnelcc.specification.quic import flow_quic
 
             settings, alike["cc"] = flow_quic(traffic)
             alike["quic"] = _place_in(self.quic, settings)
@@ -197,7 +197,7 @@ class _Builder:
         return {"start": nanoseconds(jitter * uniform(seed, "tunnel", number))}
 
     def _tunnel(self, placed: ResolvedTunnel) -> Spec:
-        from tunnelcc.simulation.spec_tunnels import tunnel_spec  # with all classes of tunnels
+        from tunnelcc.specification.tunnels import tunnel_spec  # with all classes of tunnels
 
         routes = (placed.above or placed.layer).hops
         ccs = [None, *(hop.cc for hop in placed.keys.chain)]
@@ -230,7 +230,7 @@ class _Builder:
         gateways = layer.below
         if not isinstance(gateways, Gateways):
             return {}
-        from tunnelcc.simulation.spec_tunnels import nested_tcp  # as in _tunnel()
+        from tunnelcc.specification.tunnels import nested_tcp  # as in _tunnel()
 
         lower = gateways.below
         return {
@@ -263,7 +263,7 @@ def _flow_tcp(traffic: Traffic) -> dict[str, Spec]:
     if traffic.tunnel is None:
         transport = traffic.transport
         return {"tcp": spec_tcp.flow_tcp(transport, traffic.flow.window, traffic.links.ip)}
-    from tunnelcc.simulation.spec_tunnels import flow_tcp  # as in _Builder._tunnel()
+    from tunnelcc.specification.tunnels import flow_tcp  # as in _Builder._tunnel()
 
     return flow_tcp(traffic)
 

@@ -9,7 +9,7 @@ from tunnelcc.config import Hosts, Tcp, Tunnel
 from tunnelcc.config.tcp import TIMESTAMP_BYTES
 from tunnelcc.hosts.kernels import kernels
 from tunnelcc.network.transport import UNSCALED_WINDOW, Transport, full_segments
-from tunnelcc.simulation.spec_parts import Spec, nanoseconds, same
+from tunnelcc.specification.parts import Spec, nanoseconds, same
 
 if TYPE_CHECKING:
     from tunnelcc.catalog import relay, stream

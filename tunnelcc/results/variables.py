@@ -17,8 +17,8 @@ import numpy as np
 from tunnelcc import core, metrics
 from tunnelcc.catalog import traffic as kinds
 from tunnelcc.metrics import limits
-from tunnelcc.simulation import fair
-from tunnelcc.simulation.parts import Parts
+from tunnelcc.results import fair
+from tunnelcc.results.parts import Parts
 from tunnelcc.words import causes
 
 _Function = Callable[[Parts], Any]

@@ -11,8 +11,9 @@ from tunnelcc.network.resolved import ResolvedTunnel
 from tunnelcc.network.traffic import Traffic
 from tunnelcc.network.transport import Transport
 from tunnelcc.network.tunnels import Gateways, Relays
-from tunnelcc.simulation import spec_packets, spec_relay
-from tunnelcc.simulation.spec_parts import Spec
+from tunnelcc.specification import packets as spec_packets
+from tunnelcc.specification import relay as spec_relay
+from tunnelcc.specification.parts import Spec
 
 #: Kind of tunnel → functions that write it, and the TCP settings of the flows in it.
 _KINDS: dict[str, tuple[Callable[..., Spec], Callable[[Any, Traffic], dict[str, Spec]]]] = {

@@ -6,7 +6,7 @@ from __future__ import annotations
 from tunnelcc.catalog.quic import ChromiumBbr, Quic, transport
 from tunnelcc.catalog.values import datagram_headers
 from tunnelcc.network.traffic import Traffic
-from tunnelcc.simulation.spec_parts import Spec, congestion, handshake, same
+from tunnelcc.specification.parts import Spec, congestion, handshake, same
 
 
 def flow_quic(traffic: Traffic) -> tuple[Spec, Spec]:

@@ -15,7 +15,7 @@ import pytest
 
 import tunnelcc as tc
 from tunnelcc.network.resolve import resolve
-from tunnelcc.simulation import limits, pool, runner, worker
+from tunnelcc.running import memory, pool, runner, worker
 
 SMALL = {"path": {"rate": "10Mbps", "rtt": "20ms"}, "duration": "2s"}
 # Long enough that nobody waits for its end.
@@ -252,7 +252,7 @@ def test_ctrl_c_ends_a_run(call):
 
 
 def test_what_needs_too_much_memory_is_refused(monkeypatch):
-    monkeypatch.setattr(limits, "available_memory", lambda: 50e6)
+    monkeypatch.setattr(memory, "available_memory", lambda: 50e6)
     hungry = {"path": {"rate": "100Gbps", "rtt": "1s"}, "hosts": {"tcp_rmem": "1GiB"}}
     with pytest.raises(tc.ConfigError, match="flows = 100: expected fewer flows or smaller"):
         tc.run(tc.Experiment(**hungry, flows={"count": 100}))
@@ -275,4 +275,4 @@ def test_the_estimate_of_memory_is_above_what_is_used():
     )
     used = int(subprocess.check_output([sys.executable, "-c", code], text=True))
     network = resolve(experiment)
-    assert used < limits.window_memory(network) + limits.series_memory(network)
+    assert used < memory.window_memory(network) + memory.series_memory(network)

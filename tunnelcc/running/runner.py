@@ -14,11 +14,11 @@ from tunnelcc import core, modules
 from tunnelcc.errors import RunError
 from tunnelcc.metrics import AnyMetric, own_metrics
 from tunnelcc.output.progress import Progress
+from tunnelcc.results.result import Result
+from tunnelcc.running import memory
+from tunnelcc.running.capture import Capture
 from tunnelcc.scenario import Experiment, experiment_of
-from tunnelcc.simulation import limits
-from tunnelcc.simulation.capture import Capture
-from tunnelcc.simulation.result import Result
-from tunnelcc.simulation.spec import experiment_spec, spec_text
+from tunnelcc.specification import experiment_spec, spec_text
 
 _running = threading.Lock()
 
@@ -54,7 +54,7 @@ def run(
     """
     own = own_metrics(metrics)
     experiment = experiment_of(experiment)
-    limits.check(experiment.resolved)
+    memory.check(experiment.resolved)
     spec = spec_text(experiment_spec(experiment))
     if isinstance(capture, (str, Path)):
         capture = Capture(capture)
@@ -135,12 +135,12 @@ def run_many(
         >>> [f"{result.goodput / 1e6:.0f} Mbit/s" for result in results]
         ['9 Mbit/s', '18 Mbit/s']
     """
-    from tunnelcc.simulation.pool import parallel  # takes a while, and one run needs none of it
+    from tunnelcc.running.pool import parallel  # takes a while, and one run needs none of it
 
     own = own_metrics(metrics)
     todo = list(map(experiment_of, experiments))
     for experiment in todo:
-        limits.check(experiment.resolved)
+        memory.check(experiment.resolved)
     order = sorted(range(len(todo)), key=lambda index: -estimated_work(todo[index]))
     tasks = [(index, todo[index]) for index in order]
     results: dict[int, Result | RunError] = {}
@@ -182,5 +182,5 @@ def measure(
         if timeout is not None and time.monotonic() - started > timeout:
             raise RunError(f"the run took more than {timeout:g} s")
 
-    limits.check(experiment.resolved)
+    memory.check(experiment.resolved)
     return _run(experiment, spec or spec_text(experiment_spec(experiment)), watch)

@@ -134,7 +134,7 @@ def _start(function: Callable[[Any], Any], count: int) -> list[_Worker]:
     theirs = [their_ends, *(there for _, there in pipes)]
     code = (
         f"import sys; sys.path[:] = {sys.path!r}; "
-        f"from tunnelcc.simulation.worker import main; main({function.__module__!r})"
+        f"from tunnelcc.running.worker import main; main({function.__module__!r})"
     )
     descriptors = [pipe.fileno() for pipe in theirs]
     process = subprocess.Popen(

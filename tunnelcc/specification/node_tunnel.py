@@ -7,9 +7,9 @@ from tunnelcc import catalog
 from tunnelcc.config import Path
 from tunnelcc.errors import MISSING, ConfigError, Problem
 from tunnelcc.scenario import Experiment
-from tunnelcc.simulation.capture import tunnel_packets
-from tunnelcc.simulation.spec import network_spec
-from tunnelcc.simulation.spec_parts import Spec, congestion, spec_text
+from tunnelcc.specification import network_spec
+from tunnelcc.specification.captured import tunnel_packets
+from tunnelcc.specification.parts import Spec, congestion, spec_text
 
 
 def node_tunnel_spec(experiment: Experiment) -> Spec:

@@ -18,8 +18,8 @@ from tunnelcc.hosts import costs
 from tunnelcc.network.resolve import resolve
 from tunnelcc.scenario import Experiment
 from tunnelcc.schema import keys_of
-from tunnelcc.simulation.spec import experiment_spec, spec_text
-from tunnelcc.simulation.spec_parts import layer_wire_bytes
+from tunnelcc.specification import experiment_spec, spec_text
+from tunnelcc.specification.parts import layer_wire_bytes
 
 DATAGRAM = {"tunnel": "ethudp"}
 RELAY = {"tunnel": "gost-relay-ws"}
