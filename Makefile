@@ -133,6 +133,18 @@ check-report: setup ## Look at the pages of a report in Chromium (needs chromium
 check-measure: setup $(VENV)/ready-dev ## Measure on this machine, also through wireguard-go and gost if PATH has them (needs root)
 	@$(BIN)/python -m pytest -q -rs tests/python/measure $(PYTEST_ARGS)
 
+.PHONY: linux
+linux: setup ## Compile the kernel of `tunnelcc measure --kernel virtual` into a wheel, and install it (four minutes of CPU time)
+	@$(BIN)/python waf-config/linux/build.py wheel dist $(LINUX_ARGS)
+	@$(PIP) install --force-reinstall --no-deps $$(ls -t dist/tunnelcc_linux-*.whl | head -n 1)
+
+N ?= 300
+SEED ?= 1
+.PHONY: oracle
+oracle: setup $(VENV)/ready-dev ## Draw N random experiments of a SEED, let Linux answer those that are new, and compare all
+	@PYTHONPATH=tests $(BIN)/python -m validation.oracle ask $(N) $(SEED)
+	@PYTHONPATH=tests $(BIN)/python -m validation.oracle compare
+
 .PHONY: check-bindings
 check-bindings: programs $(VENV)/ready-dev $(VENV)/ready-ns3-bindings ## Use ns-3's Python bindings with our sockets; the first time, pip compiles cppyy
 	@$(BIN)/python -m pytest -q tests/python/tools/test_ns3_bindings.py

@@ -386,24 +386,45 @@ def sweep(
 )
 @click.option("--plot", type=_PATH, help="Save a figure of both (.png, .svg or .pdf).")
 @click.option("--output", "-o", type=_PATH, help="Save the samples of all sockets (.csv).")
+@click.option(
+    "--kernel", type=click.Choice(["host", "virtual"]), default="host", show_default=True,
+    help="host: this machine's kernel, in real time. virtual: a Linux that runs as a process of "
+    "any user, with a clock of its own (tunnelcc[linux]).",
+)  # fmt: skip
+@click.option(
+    "--link", type=click.Choice(["models", "router"]), default="models", show_default=True,
+    help="With --kernel virtual: the simulation's own links, or routers with netem and the queue "
+    "disciplines of tc, which share nothing with the models.",
+)  # fmt: skip
+@click.option(
+    "--keep", type=_PATH, metavar="FOLDER",
+    help="With --kernel virtual: keep the files of iperf3 and ping, and captures.",
+)  # fmt: skip
 def measure_(
     scenario: Path | None,
     settings: tuple[str, ...],
     seeds: str,
     plot: Path | None,
     output: Path | None,
+    kernel: str,
+    link: str,
+    keep: Path | None,
     **options: str | None,
 ) -> None:
-    """Run an experiment on this machine, and beside it simulated.
+    """Run an experiment with a real Linux, and beside it simulated.
 
     The flows use this machine's kernel, and the real tunnel program if it is installed (WireGuard,
     GOST, kcptun), over an emulated link. All is in namespaces of its own, which end with the
     command. Needs root or user namespaces, iproute2 and a C++ compiler.
+
+    --kernel virtual needs none of these, but iproute2 and iperf3, and a quiet machine neither: it
+    runs the flows in a Linux of its own, in virtual time. What computes there takes no time.
     """
     from tunnelcc.commands.measure import measure
     from tunnelcc.commands.options import experiment_of
 
-    measure(experiment_of(scenario, options, (), settings), seeds, plot, output)
+    experiment = experiment_of(scenario, options, (), settings)
+    measure(experiment, seeds, plot, output, kernel, link, keep)
 
 
 @cli.command("report")

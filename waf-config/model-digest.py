@@ -13,7 +13,7 @@ from pathlib import Path
 
 MODELS = Path(__file__).parent.parent / "models"
 # Rooms that join the models to others.
-NOT_MODELS = ("python", "socket", "wasm")
+NOT_MODELS = ("python", "socket", "tun", "wasm")
 # Texts and characters are taken whole: what looks like a comment in them is none.
 TOKEN = re.compile(r"""//[^\n]*|/\*.*?\*/|("(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')""", re.DOTALL)
 

@@ -9,6 +9,7 @@
 #include "modules/module-loader.h"
 #include "probe/columns.h"
 #include "python/python-control.h"
+#include "python/python-tun.h"
 #include "spec/spec-text.h"
 #include "tunnel/layer.h"
 #include "wire/capture.h"
@@ -276,5 +277,6 @@ NB_MODULE(_core, m)
           "classes"_a = nb::dict());
     m.def("spec_members", &ListSpecMembers);
     m.def("complete_spec", [](const std::string& text) { return FormatSpec(ParseSpec(text)); });
+    BindTun(m);
     m.def("layer_wire_bytes", &LayerWireBytes, "layers"_a, "message_bytes"_a, "already_sent"_a = 0);
 }

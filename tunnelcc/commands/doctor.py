@@ -109,6 +109,16 @@ def _simulation() -> str:
     return f"one flow over 10 Mbit/s: {shown}"
 
 
+def _linux() -> str:
+    from tunnelcc.measure import virtual
+
+    try:
+        virtual.kernel()
+    except TunnelccError as error:
+        return f"not installed ({error})"
+    return virtual.try_out()
+
+
 _CHECKS: dict[str, Callable[[], str]] = {
     "package": _package,
     "Python": _python,
@@ -117,6 +127,7 @@ _CHECKS: dict[str, Callable[[], str]] = {
     "libraries": _libraries,
     "machine": _machine,
     "simulation": _simulation,
+    "Linux on a virtual clock": _linux,
 }
 
 _ADVICE = {
@@ -128,4 +139,6 @@ _ADVICE = {
     "machine": "free some memory",
     "simulation": "build the module again: `make setup` in the clone, or `pip install .`; if that "
     "does not help, `make test` shows what fails",
+    "Linux on a virtual clock": "only `tunnelcc measure --kernel virtual` needs it; "
+    "docs/pages/tasks/ask-linux.md says what that needs",
 }

@@ -3,16 +3,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import click
 import numpy as np
+from tqdm import tqdm
 
 from tunnelcc import measure as measuring
 from tunnelcc.commands.sweep import parse_seeds
 from tunnelcc.errors import ConfigError, Problem
-from tunnelcc.measure import Measured
+from tunnelcc.measure import Measured, beside, plan, virtual
 from tunnelcc.metrics import mean_and_half_width
 from tunnelcc.output import files
 from tunnelcc.output.tables import Table, console
@@ -24,11 +25,20 @@ from tunnelcc.sweeps.declaration import seeds_of
 from tunnelcc.words.quantities import RATE
 
 
-def measure(experiment: Experiment, seeds: str, plot: Path | None, output: Path | None) -> None:
+def measure(
+    experiment: Experiment,
+    seeds: str,
+    plot: Path | None,
+    output: Path | None,
+    kernel: str = "host",
+    link: str = "models",
+    keep: Path | None = None,
+) -> None:
     """Measure, then simulate, and print and draw both. Raises ConfigError, TunnelccError.
 
     ``seeds``: of the runs of each, as of a sweep, with other losses and start times. Ctrl-C prints
-    those that are finished; the figure and the samples are those of the first one.
+    those that are finished; the figure and the samples are those of the first one. ``kernel``: host
+    or virtual; ``link`` and ``keep`` as of measure_virtually().
     """
     from tunnelcc.running.runner import run
 
@@ -38,7 +48,15 @@ def measure(experiment: Experiment, seeds: str, plot: Path | None, output: Path 
         if output.suffix != ".csv":
             raise ConfigError(Problem("--output", str(output), "a file name ending in .csv"))
         files.check_file("--output", output)
-    measuring.check(experiment)
+    if kernel == "host":
+        for name, given in (("--keep", keep), ("--link", link != "models")):
+            if given:
+                shown = str(keep) if name == "--keep" else link
+                raise ConfigError(Problem(name, shown, "no value without --kernel virtual"))
+        measuring.check(experiment)
+    else:
+        plan.check(experiment, link)
+        virtual.kernel()
     listed = seeds_of(parse_seeds(seeds), experiment.seed, "--seeds")
     repeats = f"{len(listed)} times " if len(listed) > 1 else ""
     click.echo(f"measuring {repeats}for {experiment.duration:g} s", err=True)
@@ -46,30 +64,59 @@ def measure(experiment: Experiment, seeds: str, plot: Path | None, output: Path 
     try:
         for seed in listed:
             one = experiment.with_({"seed": seed})
-            measured = measuring.measure(one)
-            both.append((run(one), measured))
+            if kernel == "host":
+                both.append(_in_order(measuring.measure(one), one, run))
+                continue
+            place = keep / f"seed-{seed}" if keep is not None and len(listed) > 1 else keep
+            with _Progress(one.duration) as progress:
+                measured = measuring.measure_virtually(one, link, place, progress)
+            both.append((run(beside.costless(one)), measured))
     except KeyboardInterrupt:
         if not both:
             raise
         click.echo(f"interrupted after {len(both)} of {len(listed)}", err=True)
     result, measured = both[0]
-    _print(both)
+    _print(both, kernel)
     if output is not None:
         output.write_text(measured.series)
     if plot is not None:
         plot_beside(result, measured.flows, plot)
-    for written in filter(None, (output, plot)):
+    for written in filter(None, (output, plot, keep)):
         click.echo(written, err=True)
     if len(both) < len(listed):
         raise KeyboardInterrupt
 
 
-def _print(both: Sequence[tuple[Result, Measured]]) -> None:
+def _in_order(
+    measured: Measured, experiment: Experiment, run: Callable[[Experiment], Result]
+) -> tuple[Result, Measured]:
+    return run(experiment), measured
+
+
+class _Progress:
+    """A bar in simulated time, on a terminal, for what takes more than two seconds."""
+
+    def __init__(self, duration: float) -> None:
+        self._bar = tqdm(
+            total=round(duration, 3), unit="s", delay=2, leave=False, disable=None,
+            bar_format="{l_bar}{bar}| {n:.1f}/{total:g} simulated s",
+        )  # fmt: skip
+
+    def __enter__(self) -> Callable[[float], object]:
+        return lambda reached: self._bar.update(max(reached - self._bar.n, 0))
+
+    def __exit__(self, *_: object) -> None:
+        self._bar.close()
+
+
+def _print(both: Sequence[tuple[Result, Measured]], kernel: str) -> None:
     result, measured = both[0]
-    runs = [_values(*it) for it in both]
+    of = _values if kernel == "host" else _values_of_both
+    runs = [of(*it) for it in both]
     rows = []
     for name in runs[0]:
-        ours, theirs = (np.array([values[name][side] for values in runs]) for side in (0, 1))
+        known = [values[name] for values in runs if name in values]
+        ours, theirs = (np.array([it[side] for it in known]) for side in (0, 1))
         ratio = f"{ours.mean() / theirs.mean():.2f}" if theirs.mean() > 0 else "–"
         cells = (Cell(*map(float, mean_and_half_width(it))) for it in (ours, theirs))
         rows.append([name, *map(str, cells), ratio])
@@ -79,11 +126,24 @@ def _print(both: Sequence[tuple[Result, Measured]]) -> None:
     Table(title, columns, rows, (1, 2, 3), whole=(0,)).print(out)
     if len(both) > 1:
         out.print(f"means of {len(both)} runs ± half of their 95 % interval", markup=False)
+    if kernel == "virtual":
+        return
     late = 1e3 * max(it.late for _, it in both)
     note = f"99 % of the packets left the emulated link less than {late:.2g} ms late."
     if late > measuring.LATE:
         note += " This is much: the machine is busy, and what was measured may be wrong."
     out.print(note, markup=False)
+
+
+def _values_of_both(result: Result, measured: Measured) -> dict[str, tuple[float, float]]:
+    """Return what both sides have, in the unit of its name: simulated, and measured."""
+    ours, theirs = beside.simulated(result), measured.values
+    return {
+        beside.label(name, result): (
+            beside.factor(name) * ours[name], beside.factor(name) * theirs[name],
+        )
+        for name in ours if name in theirs
+    }  # fmt: skip
 
 
 def _values(result: Result, measured: Measured) -> dict[str, tuple[float, float]]:

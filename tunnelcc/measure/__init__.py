@@ -16,8 +16,8 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -105,6 +105,69 @@ class Measured:
     late: float
     what: str
     series: str
+    values: dict[str, float] = field(default_factory=dict)  # as of beside.measured()
+
+
+def measure_virtually(
+    experiment: Experiment,
+    link: str = "models",
+    keep: Path | None = None,
+    progress: Callable[[float], object] | None = None,
+    iperf: bool = True,
+) -> Measured:
+    """Run the experiment in a kernel whose clock is virtual. Raises ConfigError, TunnelccError.
+
+    ``link``: models or router, as ``plan.LINKS``; ``keep``: a folder for the programs' own files.
+    ``progress`` is called with the simulated time, s. ``iperf`` as of plan.make().
+    """
+    from tunnelcc.measure import answers, beside, plan, virtual
+
+    plan.check(experiment, link)
+    version = virtual.describe()
+    made = plan.make(experiment, link, keep is not None, iperf)
+    network = experiment.resolved
+    with virtual.folder() as folder:
+        found = virtual.run(made, folder, experiment.seed, progress)
+        bottleneck = network.bottleneck
+        number = [*network.topology.links].index(bottleneck.link)
+        answer = answers.read(
+            made, found, experiment.warmup, experiment.duration, number, bottleneck.is_reverse
+        )
+        if keep is not None:
+            _keep(folder, keep)
+    flows = answer.measurement(version)
+    return Measured(
+        flows, answer.queue_mean, int(answer.counts.get("drops", 0)),
+        int(answer.counts.get("losses", 0)), found.link["late_p99"], version,
+        _table(flows.streams), beside.measured(answer),
+    )  # fmt: skip
+
+
+def _keep(folder: Path, keep: Path) -> None:
+    """Copy what programs wrote, under the names that say what it is."""
+    keep.mkdir(parents=True, exist_ok=True)
+    for file in sorted(folder.iterdir()):
+        name = file.name
+        if name.endswith(("-client.out", "-server.out")):
+            name = f"{file.stem}.iperf3.json"
+        elif file.suffix == ".out":
+            name = f"{file.stem}.txt"
+        elif file.suffix not in (".pcap", ".json") or file.name == "plan.json":
+            continue
+        if file.is_file() and file.stat().st_size:
+            shutil.copyfile(file, keep / name)
+
+
+def _table(streams: Sequence[Stream]) -> str:
+    """Return the samples of all flows as CSV."""
+    lines = ["flow,t,goodput_bps,srtt_s,cwnd_segments,retransmits"]
+    for number, it in enumerate(streams):
+        columns = (it.time, it.goodput, it.rtt, it.cwnd, it.retransmits)
+        lines += [
+            ",".join([str(number), *(f"{value:.9g}" for value in row)])
+            for row in zip(*columns, strict=True)
+        ]
+    return "\n".join(lines) + "\n"
 
 
 def measure(experiment: Experiment) -> Measured:

@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Experiments in a Linux on a virtual clock: like the simulated ones, and the same each time."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tunnelcc as tc
+from tunnelcc import measure
+from tunnelcc.formats.read import read as read_file
+from tunnelcc.measure import beside, plan, virtual
+
+
+def _reason() -> str:
+    try:
+        virtual.kernel()
+    except tc.TunnelccError as error:
+        return f"NOT MEASURED: {error}"
+    missing = [it for it in ("ip", "tc", "iperf3", "ping") if plan.find(it) is None]
+    return f"NOT MEASURED: {', '.join(missing)} not installed" if missing else ""
+
+
+in_linux = pytest.mark.skipif(bool(_reason()), reason=_reason())
+
+PATH = {"rate": "10Mbps", "rtt": "20.37ms", "buffer": "60p"}
+
+
+def _experiment(**keys: Any) -> tc.Experiment:
+    given = {"path": PATH, "duration": "5s", "warmup": "2s", **keys}
+    parsed: tc.Experiment = tc.Experiment.parse(given)
+    return parsed
+
+
+@in_linux
+@pytest.mark.parametrize("link", plan.LINKS)
+def test_linux_on_either_link_is_like_the_simulation(link):
+    experiment = _experiment(flows=[{"cc": "cubic"}], pings={"interval": "100ms", "start": "500ms"})
+    linux = measure.measure_virtually(experiment, link).values
+    simulated = beside.simulated(tc.run(beside.costless(experiment), progress=False))
+    for name, tolerance in {"flow 0: goodput": 0.03, "flow 0: rtt": 0.05, "queue_mean": 0.1,
+                            "ping_mean": 0.05, "flow 0: retransmits": 0.3}.items():  # fmt: skip
+        assert linux[name] == pytest.approx(simulated[name], rel=tolerance), name
+
+
+@in_linux
+def test_all_kinds_of_traffic_are_measured_and_the_same_each_time():
+    flows = [
+        {"cc": "bbr"},
+        {"cc": "cubic", "bytes": "100kB", "start": "3s"},
+        {"cc": "reno", "rate": "1Mbps", "write_size": "1000B", "direction": "down"},
+        {"transport": "udp", "rate": "1Mbps"},
+    ]
+    experiment = _experiment(flows=flows)
+    runs = [measure.measure_virtually(experiment) for _ in range(2)]
+    assert runs[0].values == runs[1].values
+    assert runs[0].series == runs[1].series
+    values = runs[0].values
+    assert 0.1 < values["flow 1: completion"] < 2
+    assert values["flow 2: goodput"] == pytest.approx(1e6, rel=0.02)
+    assert values["flow 3: goodput"] == pytest.approx(1e6, rel=0.05)
+    assert values["flow 3: delay"] > 0.01
+    other = measure.measure_virtually(experiment.with_({"seed": 2}))
+    assert other.values != values
+
+
+@in_linux
+def test_what_the_link_loses_is_what_the_simulation_loses():
+    """The link is the simulation's, with its random numbers: the first losses are the same."""
+    experiment = _experiment(flows=[{"cc": "reno"}]).with_({"path.loss": "1%"})
+    linux = measure.measure_virtually(experiment).values
+    simulated = beside.simulated(tc.run(experiment, progress=False))
+    assert linux["flow 0: goodput"] == pytest.approx(simulated["flow 0: goodput"], rel=0.15)
+    assert linux["losses"] > 10
+
+
+@in_linux
+def test_the_tools_own_files_are_kept_and_read_again(run, tmp_path):
+    code, out, err = run(
+        "measure", "--kernel", "virtual", "--rate", "10Mbps", "--rtt", "20ms", "--cc", "cubic",
+        "--duration", "4s", "--warmup", "1s", "--keep", str(tmp_path / "kept"),
+        "-o", str(tmp_path / "series.csv"),
+    )  # fmt: skip
+    assert code == 0, err
+    assert "Linux" in out
+    assert "goodput" in out
+    kept = {it.name for it in (tmp_path / "kept").iterdir()}
+    assert {"flow-0-client.iperf3.json", "client.pcap", "server.pcap", "link.json"} <= kept
+    read = read_file(tmp_path / "kept/flow-0-client.iperf3.json")
+    assert read.mean_goodput(1.0) == pytest.approx(9.6e6, rel=0.05)
+    captured = read_file(tmp_path / "kept/client.pcap")
+    assert captured.mean_goodput(1.0) == pytest.approx(9.6e6, rel=0.05)
+    assert (tmp_path / "series.csv").read_text().startswith("flow,t,goodput_bps")
+
+
+def _processes(kernel: str) -> set[int]:
+    found = set()
+    for path in Path("/proc").glob("[0-9]*"):
+        try:
+            if os.readlink(path / "exe") == kernel:
+                found.add(int(path.name))
+        except OSError:  # it has ended, or is another user's
+            continue
+    return found
+
+
+@in_linux
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGKILL])
+def test_a_command_that_is_killed_leaves_no_process_and_no_mount(tmp_path, sent):
+    kernel = tmp_path / "linux"
+    kernel.write_bytes(virtual.kernel().read_bytes())
+    kernel.chmod(0o755)
+    mounts = Path("/proc/self/mounts").read_text()
+    command = [sys.executable, "-m", "tunnelcc", "measure", "--kernel", "virtual",
+               "--duration", "300s"]  # fmt: skip
+    environment = {**os.environ, "TUNNELCC_LINUX": str(kernel), "TMPDIR": str(tmp_path)}
+    process = subprocess.Popen(command, stderr=subprocess.DEVNULL, env=environment)
+    try:
+        until = time.monotonic() + 120
+        while not any(tmp_path.glob("tunnelcc-*/time")):
+            assert process.poll() is None
+            assert time.monotonic() < until
+            time.sleep(0.05)
+        assert _processes(str(kernel))
+        process.send_signal(sent)
+        process.wait(timeout=60)
+        until = time.monotonic() + 30
+        while found := _processes(str(kernel)):
+            assert time.monotonic() < until, found
+            time.sleep(0.1)
+        assert Path("/proc/self/mounts").read_text() == mounts
+        if sent == signal.SIGINT:
+            assert not list(tmp_path.glob("tunnelcc-*"))
+    finally:
+        process.kill()
+
+
+@in_linux
+def test_a_program_that_fails_is_told(monkeypatch):
+    monkeypatch.setattr(plan, "find", lambda name: f"/nowhere/{name}")
+    with pytest.raises(tc.TunnelccError, match="/nowhere/iperf3"):
+        measure.measure_virtually(_experiment(duration="1s", warmup="0s"))
+
+
+@pytest.mark.parametrize(
+    ("settings", "link", "told"),
+    [
+        ({"hosts.cores": 1}, "models", "hosts.cores = 1: expected no value"),
+        ({"hosts.gro": "50us"}, "models", "hosts.gro"),
+        ({"cc": "vivace"}, "models", "one of the kernel's"),
+        ({"cc": {"name": "cubic", "beta": 0.5}}, "models", "its defaults"),
+        ({"flows.0.transport": "quic"}, "models", "no QUIC"),
+        ({"tunnel": "vtun"}, "models", "tunnels are measured with --kernel host"),
+        ({"path.loss_pattern": "periodic", "path.loss": "1%"}, "router", "over a router"),
+        ({"path.rate_steps": [["1s", "5Mbps"]]}, "router", "path.rate_steps"),
+        ({"hosts.kernel": "5.10"}, "models", "the kernel is the one that measures"),
+    ],
+)
+def test_what_cannot_be_measured_is_refused_by_its_key(settings, link, told):
+    with pytest.raises(tc.ConfigError, match=told):
+        plan.check(tc.Experiment().with_(settings), link)
+
+
+def test_each_flow_has_the_delay_of_its_own_rtt():
+    experiment = _experiment(flows=[{"cc": "cubic"}, {"cc": "bbr", "rtt": "50ms"}])
+    made = plan.make(experiment)
+    ways = made.table["ways"]
+    assert len(ways) == 4
+    extra = {way[0]: way[4] for way in ways}
+    first, second = (it.source for it in made.flows)
+    assert first != second
+    assert sorted(set(extra.values())) == [0, 14815000]
+    spec = json.loads(made.table["spec"])
+    assert spec["links"][0]["forward"]["delay"] == 10185000
+
+
+def test_a_router_has_what_the_scenario_says():
+    queue = {"name": "fq-codel", "target": "10ms"}
+    experiment = _experiment(flows=[{"cc": "cubic"}]).with_(
+        {"path.queue": queue, "path.buffer": "500p", "path.loss": "0.5%"}
+    )
+    near, far = (plan.make(experiment, "router").table["configure"][f"tc {it}"]
+                 for it in ("near", "far"))  # fmt: skip
+    assert "tbf rate 10000000bit" in near[0]
+    assert "fq_codel limit 500 target 10000us" in near[1]
+    assert far == ["qdisc add dev server root netem delay 10185us loss 0.5% limit 1000000"]
+
+
+def test_without_a_kernel_it_says_what_to_install(monkeypatch):
+    monkeypatch.delenv("TUNNELCC_LINUX", raising=False)
+    monkeypatch.setattr(virtual, "PACKAGE", "tunnelcc_nowhere")
+    with pytest.raises(tc.TunnelccError, match=r"tunnelcc\[linux\]"):
+        virtual.kernel()
+    monkeypatch.setattr(virtual.platform, "machine", lambda: "arm64")
+    with pytest.raises(tc.TunnelccError, match="needs Linux on x86-64"):
+        virtual.kernel()
