@@ -246,7 +246,7 @@ def run(
         from tunnelcc.specification import experiment_spec, spec_text
 
         files.check_file("--write-spec", write_spec)
-        write_spec.write_text(spec_text(experiment_spec(experiment)) + "\n")
+        files.write_text("--write-spec", write_spec, spec_text(experiment_spec(experiment)) + "\n")
         return
     if write_tunnel is not None:
         from tunnelcc.output import files
@@ -254,7 +254,8 @@ def run(
         from tunnelcc.specification.node_tunnel import node_tunnel_spec
 
         files.check_file("--write-tunnel", write_tunnel)
-        write_tunnel.write_text(spec_text(node_tunnel_spec(experiment)) + "\n")
+        text = spec_text(node_tunnel_spec(experiment)) + "\n"
+        files.write_text("--write-tunnel", write_tunnel, text)
         return
     if plot is not None:
         from tunnelcc.plots import check_file

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import shutil
 import tempfile
@@ -14,6 +15,8 @@ from tunnelcc.errors import ConfigError, Problem
 
 #: Endings of figures.
 FIGURE_FORMATS = ("png", "svg", "pdf")
+#: A disk or a user's part of it is full, also of names of files.
+_FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 def check_file(option: str, file: Path) -> None:
@@ -56,7 +59,9 @@ def replacing(file: Path) -> Iterator[Path]:
             raise OSError
         with temporary.open("xb"):
             pass
-    except OSError:
+    except OSError as error:
+        if error.errno in _FULL:
+            raise  # what the file has stays
         yield file
         return
     try:
@@ -66,6 +71,16 @@ def replacing(file: Path) -> Iterator[Path]:
         temporary.replace(target)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def write_text(option: str, file: Path, text: str) -> None:
+    """Write ``file`` completely, or leave it. Raises ConfigError."""
+    try:
+        with replacing(file) as new:
+            new.write_text(text)
+    except OSError as error:
+        expected = "a file that can be written"
+        raise ConfigError(Problem(option, str(file), expected, error.strerror or "")) from None
 
 
 def csv_text(text: str) -> str:

@@ -188,9 +188,9 @@ def save(figure: Figure, file: Path | str) -> None:
             file=sys.stderr,
         )
     try:
-        with mpl.rc_context(STYLE), warnings.catch_warnings():
+        with mpl.rc_context(STYLE), warnings.catch_warnings(), files.replacing(file) as new:
             warnings.filterwarnings("ignore", "Glyph .* missing from font")  # told above
-            figure.savefig(file, metadata=dates[file.suffix[1:].lower()])
+            figure.savefig(new, metadata=dates[file.suffix[1:].lower()])
     except OSError as error:
         expected = "a file that can be written"
         raise ConfigError(Problem("plot", str(file), expected, error.strerror or "")) from None
