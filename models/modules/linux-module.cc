@@ -246,7 +246,7 @@ LinuxModule::~LinuxModule()
 {
     if (m_isInitialised && Ops().release)
     {
-        m_module->Image().TryCall([&] { Ops().release(Socket()); });
+        m_module->Image().Call([&] { Ops().release(Socket()); });
     }
     munmap(m_memory, 2 * static_cast<size_t>(sysconf(_SC_PAGESIZE)));
 }

@@ -7,8 +7,6 @@
 #include <dlfcn.h>
 #include <exception>
 #include <fcntl.h>
-#include <link.h>
-#include <sstream>
 #include <sys/mman.h>
 #include <unistd.h>
 #include <utility>
@@ -50,13 +48,9 @@ CopyToMemory(const std::string& path)
 
 } // namespace
 
-ModuleImage::ModuleImage(std::string name,
-                         std::string code,
-                         const std::string& folder,
-                         ModuleGuard& guard)
+ModuleImage::ModuleImage(std::string name, std::string code, const std::string& folder)
     : m_name(std::move(name)),
       m_code(std::move(code)),
-      m_guard(guard),
       m_file(CopyToMemory(folder + "/" + m_code + ".so"))
 {
     if (m_file < 0)
@@ -65,11 +59,7 @@ ModuleImage::ModuleImage(std::string name,
     }
     const std::string path = "/proc/self/fd/" + std::to_string(m_file);
     // What runs when a file is loaded is its own, too.
-    if (!m_guard.Run([&] { m_handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL); }))
-    {
-        close(m_file);
-        Throw(m_guard.Fault().Describe() + " while it was loaded");
-    }
+    Call([&] { m_handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL); });
     if (!m_handle)
     {
         close(m_file);
@@ -80,7 +70,7 @@ ModuleImage::ModuleImage(std::string name,
 
 ModuleImage::~ModuleImage()
 {
-    m_guard.Run([this] { dlclose(m_handle); });
+    Call([this] { dlclose(m_handle); });
     close(m_file);
 }
 
@@ -112,27 +102,6 @@ ModuleImage::ThrowException() const
     {
         Throw("it threw an exception");
     }
-}
-
-void
-ModuleImage::ThrowFault() const
-{
-    const ModuleFault fault = m_guard.Fault();
-    link_map* map = nullptr;
-    dlinfo(m_handle, RTLD_DI_LINKMAP, &map);
-    const uintptr_t base = map ? map->l_addr : 0;
-    std::ostringstream where;
-    for (const uintptr_t address : {fault.address, fault.caller})
-    {
-        Dl_info found{};
-        if (address != 0 && dladdr(reinterpret_cast<void*>(address), &found) != 0 &&
-            reinterpret_cast<uintptr_t>(found.dli_fbase) == base)
-        {
-            where << " [" << m_code << "+0x" << std::hex << address - base << "]";
-            break;
-        }
-    }
-    Throw(fault.Describe() + where.str());
 }
 
 } // namespace tunnelcc

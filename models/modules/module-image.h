@@ -4,13 +4,20 @@
 #ifndef TUNNELCC_MODULE_IMAGE_H
 #define TUNNELCC_MODULE_IMAGE_H
 
-#include "modules/module-guard.h"
+#include "modules/last-words.h"
 
-#include <cstdint>
+#include <stdexcept>
 #include <string>
 
 namespace tunnelcc
 {
+
+/// A file with a congestion control failed. The message names the algorithm, and what happened.
+class ModuleError : public std::runtime_error
+{
+  public:
+    using std::runtime_error::runtime_error;
+};
 
 /**
  * A compiled file in memory, with variables of its own: a copy that no other image shares, so each
@@ -24,7 +31,7 @@ class ModuleImage
      * \param code hash of the file, which names it in `folder`: CODE.so
      * \throws ModuleError when it cannot be loaded
      */
-    ModuleImage(std::string name, std::string code, const std::string& folder, ModuleGuard& guard);
+    ModuleImage(std::string name, std::string code, const std::string& folder);
     ~ModuleImage();
 
     ModuleImage(const ModuleImage&) = delete;
@@ -38,43 +45,29 @@ class ModuleImage
     /// Address of a symbol that the file exports; null if there is none.
     void* Find(const char* symbol) const;
 
-    /// Call a function of the file. \throws ModuleError when that fails
+    /// Call a function of the file. \throws ModuleError when that throws
     template <typename F>
-    void Call(F&& function)
+    void Call(F&& function) const
     {
-        bool isDone = false;
+        const ForeignCall call(m_name, m_code);
         try
         {
-            isDone = m_guard.Run(function);
+            function();
         }
         catch (...)
         {
             ThrowException();
         }
-        if (!isDone)
-        {
-            ThrowFault();
-        }
-    }
-
-    /// As Call(), but throws nothing.
-    /// \returns whether the function returned
-    template <typename F>
-    bool TryCall(F&& function) noexcept
-    {
-        return m_guard.Run(function);
     }
 
     /// \throws ModuleError that tells what is wrong with the file
     [[noreturn]] void Throw(const std::string& what) const;
 
   private:
-    [[noreturn]] void ThrowFault() const;
     [[noreturn]] void ThrowException() const;
 
     std::string m_name;
     std::string m_code;
-    ModuleGuard& m_guard;
     int m_file{-1};
     void* m_handle{nullptr};
 };

@@ -4,7 +4,6 @@
 #include "modules/module-loader.h"
 
 #include "modules/linux-module.h"
-#include "modules/module-guard.h"
 #include "modules/module-image.h"
 #include "modules/own-control.h"
 
@@ -83,8 +82,7 @@ DescribeModule(const std::string& name, const std::string& code)
     {
         return DescribeOwn(name, {name, nullptr, maker->second()});
     }
-    ModuleGuard guard;
-    auto image = std::make_unique<ModuleImage>(name, code, g_moduleFolder, guard);
+    auto image = std::make_unique<ModuleImage>(name, code, g_moduleFolder);
     if (const tc::File* file = FindOwnFile(*image))
     {
         return DescribeOwn(file->name, MakeOwn(name, std::move(image), *file));
@@ -105,7 +103,6 @@ struct ModuleLoader::Loaded
         const tc::File* file;
     };
 
-    ModuleGuard guard; // outlives what it guards
     std::map<std::string, OwnFile> files;
     std::map<std::pair<std::string, CongestionParameters>, std::shared_ptr<LinuxModuleImage>>
         modules;
@@ -141,7 +138,7 @@ ModuleLoader::Make(const std::string& name,
     {
         return std::make_unique<LinuxModule>(module->second, stream);
     }
-    auto image = std::make_unique<ModuleImage>(name, code, g_moduleFolder, m_loaded->guard);
+    auto image = std::make_unique<ModuleImage>(name, code, g_moduleFolder);
     if (const tc::File* file = FindOwnFile(*image))
     {
         const auto& own = m_loaded->files[code] = {std::move(image), file};

@@ -81,7 +81,7 @@ class ParameterVisitor final : public tc::Parameters
     }
 
     std::vector<CongestionParameterInfo> infos;
-    std::string refused; //!< why a value is; an exception cannot leave a guarded call
+    std::string refused; //!< why a value is; an exception must not pass through a file
 
   private:
     template <typename T>
@@ -145,8 +145,7 @@ OwnAlgorithm::~OwnAlgorithm()
 {
     if (image && algorithm)
     {
-        image->TryCall([this] { algorithm.reset(); });
-        static_cast<void>(algorithm.release()); // where that failed, nobody tries again
+        image->Call([this] { algorithm.reset(); });
     }
 }
 

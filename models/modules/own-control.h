@@ -21,7 +21,7 @@ namespace tunnelcc
 struct OwnAlgorithm
 {
     std::string name;                   //!< for messages
-    std::shared_ptr<ModuleImage> image; //!< guards its calls; null: they guard themselves
+    std::shared_ptr<ModuleImage> image; //!< null: it is in no compiled file
     std::unique_ptr<tc::CongestionControl> algorithm;
 
     OwnAlgorithm(std::string itsName,

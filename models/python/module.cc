@@ -5,7 +5,8 @@
 #include "experiment/model-version.h"
 #include "interop/ns3-attributes.h"
 #include "interop/ns3-experiment.h"
-#include "modules/module-guard.h"
+#include "modules/last-words.h"
+#include "modules/module-image.h"
 #include "modules/module-loader.h"
 #include "probe/columns.h"
 #include "python/python-control.h"
@@ -221,6 +222,7 @@ BindCongestion(nb::module_& m)
         .def_ro("needs_ecn", &ModuleInfo::needsEcn)
         .def_ro("parameters", &ModuleInfo::parameters);
     nb::exception<ModuleError>(m, "ModuleError", PyExc_RuntimeError);
+    m.def("leave_last_words", &LeaveLastWords, "file"_a);
     m.def("set_module_folder", &SetModuleFolder, "folder"_a);
     m.def(
         "describe_module",

@@ -3,7 +3,7 @@
  */
 #include "python/python-control.h"
 
-#include "modules/module-guard.h"
+#include "modules/module-image.h"
 #include "modules/tunnelcc.h"
 
 #include <nanobind/stl/string.h>
@@ -176,8 +176,7 @@ class PythonControl final : public tc::CongestionControl
         }
     }
 
-    /// Call something of Python. \throws ModuleError for its exceptions, but for those that are to
-    /// end the program, such as an interrupt
+    /// Call something of Python. \throws ModuleError for its exceptions
     template <typename F>
     void Run(const char* call, F&& function)
     {
@@ -189,10 +188,6 @@ class PythonControl final : public tc::CongestionControl
         }
         catch (nb::python_error& error)
         {
-            if (!error.matches(PyExc_Exception) && !error.matches(PyExc_SystemExit))
-            {
-                throw;
-            }
             nb::object traceback = error.traceback();
             const nb::object text =
                 m_explain(error.value(), traceback.is_valid() ? traceback : nb::none());

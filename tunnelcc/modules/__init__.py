@@ -10,32 +10,37 @@ names the result there, and stands for the file in everything that follows: the 
 identity of a run, stored runs. A file of Python has a hash, too, and stays where it is.
 
 A file is code that runs with the user's rights. So it runs only if the user has named it, on the
-command line or in Python. For a file that a scenario names, see ``trust``.
+command line or in Python, and in a process of its own (see ``child``). For a file that a scenario
+names, see ``trust``.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass, replace
 from functools import cache
-from typing import Any
+from typing import Any, TypeAlias, TypeVar, cast
 
 from tunnelcc import core
 from tunnelcc.core import Parameter
 from tunnelcc.errors import ConfigError, Problem, RunError
+from tunnelcc.modules import child, own, python
 from tunnelcc.modules import compiled as files
-from tunnelcc.modules import own, python
-from tunnelcc.modules.faults import explain
+from tunnelcc.modules.child import Report
 from tunnelcc.modules.own import is_own
-from tunnelcc.modules.python import check_not_loading, watched
-from tunnelcc.modules.source import Source, absolute, is_file, read
+from tunnelcc.modules.python import check_not_loading
+from tunnelcc.modules.source import OURS, Source, absolute, is_file, read
 
 __all__ = [
-    "Module", "absolute", "check_not_loading", "explain", "find", "is_file", "is_own", "known",
-    "of", "prepare", "table_of", "watched",
+    "Module", "Report", "absolute", "check_not_loading", "find", "is_file", "is_own", "known", "of",
+    "run", "table_of",
 ]  # fmt: skip
+
+T = TypeVar("T")
+Classes: TypeAlias = Mapping[str, python.Class]
 
 # As spec_parts.congestion() writes it.
 _CODE = re.compile(r'"code":"([0-9a-f]{32})"')
@@ -88,7 +93,7 @@ def table_of(value: object) -> dict[str, Any]:
     cls = value if isinstance(value, type) else type(value)
     assert issubclass(cls, own.CongestionControl)
     file = own.module_file(cls)
-    name = f"{file or _NOWHERE}:{cls.__qualname__}"
+    name = _name_of(cls)
     expected = "a class at the top of a file, or of a notebook's cell"
     if "." in cls.__qualname__:
         raise ConfigError(
@@ -97,7 +102,7 @@ def table_of(value: object) -> dict[str, Any]:
     code = cls._code
     if file is None:
         if code not in _typed_in:
-            _typed_in[code] = _described(name, code, core.congestion_label(name), cls)
+            _typed_in[code] = _described(name, code, lambda: cls)
         module = _typed_in[code]
     else:
         if own.code_of(cls) != code:
@@ -145,54 +150,91 @@ def _known(code: str) -> Module:
     return Module(**table, code=code, parameters=parameters)
 
 
-def prepare(spec: str) -> dict[str, python.Class]:
-    """Make the files that a specification names known to the models, and return the classes.
+def run(spec: str, function: Callable[[Classes, Report], T], report: Report) -> T:
+    """Return ``function(classes, report)``, with the classes of Python that a specification names.
 
-    Raises RunError if one is not here.
+    Where it names files, a process of its own calls the function. Raises RunError if a file is not
+    here, or if it ends the process.
     """
     check_not_loading()
-    codes = set(_CODE.findall(spec))
-    if codes:
-        core.load().set_module_folder(str(files.folder()))
-    return dict(filter(None, map(_prepared, sorted(codes))))
+    found = {code: _prepared(code) for code in sorted(set(_CODE.findall(spec)))}
+    if not found:
+        return function({}, report)
+    core.load().set_module_folder(str(files.folder()))
+
+    def whole(report: Report) -> T:
+        classes = {code: it.loaded() for code, it in found.items() if it.is_python}
+        with python.watched() if classes else nullcontext():
+            return function(classes, report)
+
+    if any(it.is_ours for it in found.values()):  # an environment's session shares its threads
+        return whole(report)
+    return child.call(whole, " or ".join(it.label for it in found.values()), report)
 
 
-def _prepared(code: str) -> tuple[str, python.Class] | None:
-    """Return hash and class of a file of Python. Raises RunError."""
-    cls = _classes.get(code)
-    if cls is None and (module := known(code)) is None:
+@dataclass(frozen=True)
+class _Ready:
+    """A file that can run: ``source`` or ``cls`` of a class of Python; neither: it is compiled."""
+
+    label: str
+    source: Source | None = None
+    cls: type[own.CongestionControl] | None = None
+
+    @property
+    def is_python(self) -> bool:
+        return self.source is not None or self.cls is not None
+
+    @property
+    def is_ours(self) -> bool:
+        return self.cls is not None and self.cls.__module__.partition(".")[0] == OURS
+
+    def loaded(self) -> python.Class:
+        """Return the class, of a file that is executed now. Raises RunError."""
+        try:
+            cls = self.cls or python.load(cast("Source", self.source))
+        except ConfigError as error:
+            raise RunError(str(error)) from None
+        return self.label, cls, python.explain
+
+
+def _prepared(code: str) -> _Ready:
+    """Return the file with the hash ``code``. Raises RunError."""
+    if cls := _classes.get(code):
+        return _Ready(core.congestion_label(_name_of(cls)), cls=cls)
+    module = known(code)
+    if module is None:
         raise RunError(
             f"the congestion control {code} is not on this machine, or it is a class that was "
             "typed in, which worker processes do not have: name its file (on the command line, or "
             "in Python)"
         )
-    if cls is None:
-        assert module is not None
-        if files.library(code).is_file():
-            return None
-        try:
-            source = read(module.name)
-            if source.code != code:
-                raise RunError(f"{source.name} has changed: name it again")
-            cls = python.load(source)
-        except ConfigError as error:
-            raise RunError(str(error)) from None
-    file = own.module_file(cls) or _NOWHERE
-    label = core.congestion_label(f"{file}:{cls.__qualname__}")
-    return code, (label, cls, python.explain)
+    label = core.congestion_label(module.name)
+    if files.library(code).is_file():
+        return _Ready(label)
+    try:
+        source = read(module.name)
+    except ConfigError as error:
+        raise RunError(str(error)) from None
+    if source.code != code:
+        raise RunError(f"{source.name} has changed: name it again")
+    return _Ready(label, source)
+
+
+def _name_of(cls: type[own.CongestionControl]) -> str:
+    return f"{own.module_file(cls) or _NOWHERE}:{cls.__qualname__}"
 
 
 def _add(source: Source) -> Module:
     """Compile or load a file, and write down what it holds. Raises ConfigError."""
     if source.language == "python":
-        cls = _classes.get(source.code) or python.load(source)
-        module = _described(source.name, source.code, source.label, cls)
+        cls = _classes.get(source.code)
+        module = _described(source.name, source.code, lambda: cls or python.load(source))
     else:
         from tunnelcc.modules import compiler  # with what starts processes: few runs need it
 
         source = compiler.compile_file(source)
         try:
-            module = _described(source.name, source.code, source.label)
+            module = _described(source.name, source.code)
         except ConfigError:
             files.library(source.code).unlink(missing_ok=True)
             raise
@@ -208,15 +250,23 @@ def _write(module: Module) -> Module:
 
 
 def _described(
-    name: str, code: str, label: str, cls: type[own.CongestionControl] | None = None
+    name: str, code: str, load: Callable[[], type[own.CongestionControl]] | None = None
 ) -> Module:
-    """Return what a compiled file, or a class, holds. Raises ConfigError."""
+    """Return what a compiled file holds, or the class of ``load``. Raises ConfigError."""
     core.load().set_module_folder(str(files.folder()))
-    classes = {} if cls is None else {code: (label, cls, python.explain)}
+    label = core.congestion_label(name)
+
+    def describe(_: Report) -> Module:
+        cls = load() if load else None
+        classes = {} if cls is None else {code: (label, cls, python.explain)}
+        try:
+            info = core.load().describe_module(label, code, classes)
+        except RuntimeError as error:
+            raise RunError(str(error)) from None
+        parameters = tuple(core.parameter(it) for it in info.parameters)
+        return Module(name, code, cls.__name__ if cls else info.name, info.needs_ecn, parameters)
+
     try:
-        info = core.load().describe_module(label, code, classes)
-    except RuntimeError as error:
-        text = explain(str(error))
-        raise ConfigError(Problem("", name, "a congestion control", text)) from None
-    parameters = tuple(core.parameter(it) for it in info.parameters)
-    return Module(name, code, cls.__name__ if cls else info.name, info.needs_ecn, parameters)
+        return child.call(describe, label)
+    except RunError as error:
+        raise ConfigError(Problem("", name, "a congestion control", str(error))) from None

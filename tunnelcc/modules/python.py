@@ -11,7 +11,7 @@ import signal
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType, TracebackType
 from typing import Any
@@ -26,7 +26,6 @@ Class = tuple[str, type[own.CongestionControl], Callable[[BaseException, Any], s
 
 _EXPECTED = "a file with a congestion control: a class that derives from tc.CongestionControl"
 _LONGEST_CALL = 5.0  # seconds of real time
-_SIGNAL = signal.SIGRTMIN + 10
 
 _loading: list[str] = []
 
@@ -36,7 +35,7 @@ def load(source: Source) -> type[own.CongestionControl]:
     _loading.append(source.name)
     try:
         module = imports.execute(source)
-    except (Exception, SystemExit) as error:
+    except BaseException as error:
         hint = f"it {explain(error, error.__traceback__)}"
         raise ConfigError(Problem("", source.name, _EXPECTED, hint)) from None
     finally:
@@ -93,42 +92,32 @@ def explain(error: BaseException, trace: TracebackType | None) -> str:
     return what + place + (f" in {last.name}()" if last.name != "<module>" else "")
 
 
-class _TooLongError(Exception):
-    """A call takes too long."""
+class _TooLongError(BaseException):
+    """A call takes too long. Few handlers in a user's code catch it."""
 
 
 @contextlib.contextmanager
-def watched(classes: Mapping[str, Class]) -> Iterator[None]:
+def watched() -> Iterator[None]:
     """End a call that does not return. Where this is no main thread, nothing can end it."""
-    if not classes or threading.current_thread() is not threading.main_thread():
+    if threading.current_thread() is not threading.main_thread():
         yield
         return
-    is_over = threading.Event()
-    watch = threading.Thread(
-        target=_watch, args=(is_over, threading.get_ident()), name="watch", daemon=True
-    )
-    before = signal.signal(_SIGNAL, _raise)
-    watch.start()
-    try:
-        yield
-    finally:
-        is_over.set()
-        watch.join()
-        signal.signal(_SIGNAL, before)
-
-
-def _watch(is_over: threading.Event, thread: int) -> None:
     calls = core.load().own_calls  # odd: a call goes on
     number, since = 0, time.monotonic()
-    while not is_over.wait(_LONGEST_CALL / 10):
+
+    def look(*_: object) -> None:
+        nonlocal number, since
         now = calls()
         if now != number or now % 2 == 0:
             number, since = now, time.monotonic()
         elif time.monotonic() - since > _LONGEST_CALL:
-            signal.pthread_kill(thread, _SIGNAL)
             since = time.monotonic()
+            raise _TooLongError
 
-
-def _raise(*_: object) -> None:
-    if core.load().own_calls() % 2:
-        raise _TooLongError
+    before = signal.signal(signal.SIGALRM, look)
+    signal.setitimer(signal.ITIMER_REAL, _LONGEST_CALL / 10, _LONGEST_CALL / 10)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)

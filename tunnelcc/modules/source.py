@@ -18,7 +18,7 @@ from functools import cache
 from pathlib import Path
 from typing import Literal
 
-from tunnelcc.core import FILE, FILE_PREFIX, congestion_label
+from tunnelcc.core import FILE, FILE_PREFIX
 from tunnelcc.errors import ConfigError, Problem, nearest_file
 from tunnelcc.modules import compiled, headers
 
@@ -66,11 +66,6 @@ class Source:
         """Other files to compile and link."""
         beside = (it.with_suffix(".c") for it in self.contents if it.suffix != ".c")
         return [it for it in beside if it in self.contents and it != self.path]
-
-    @property
-    def label(self) -> str:
-        """Return the name that tables and figures show."""
-        return congestion_label(self.name)
 
 
 def is_file(name: str) -> bool:

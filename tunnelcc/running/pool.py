@@ -20,10 +20,11 @@ from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from multiprocessing.connection import Connection, Pipe
-from typing import Any, TypeVar
+from typing import IO, Any, TypeVar
 
 from tunnelcc import modules
 from tunnelcc.errors import RunError
+from tunnelcc.modules import child
 
 Key = TypeVar("Key")
 
@@ -80,6 +81,7 @@ class _Worker:
     family: _Family
     number: int
     pipe: Connection[Any, Any]
+    words: IO[bytes]  # see modules.child
     key: Any = None  # of the task it does
 
 
@@ -123,6 +125,7 @@ def parallel(
     finally:
         for worker in workers:
             worker.pipe.close()
+            worker.words.close()
         for family in {id(worker.family): worker.family for worker in workers}.values():
             end(family)
         busy.close()
@@ -131,12 +134,13 @@ def parallel(
 def _start(function: Callable[[Any], Any], count: int) -> list[_Worker]:
     ends, their_ends = Pipe(duplex=False)
     pipes = [Pipe() for _ in range(count)]
+    words = [child.new_words() for _ in range(count)]
     theirs = [their_ends, *(there for _, there in pipes)]
     code = (
         f"import sys; sys.path[:] = {sys.path!r}; "
         f"from tunnelcc.running.worker import main; main({function.__module__!r})"
     )
-    descriptors = [pipe.fileno() for pipe in theirs]
+    descriptors = [it.fileno() for it in theirs] + [it.fileno() for it in words]
     process = subprocess.Popen(
         [sys.executable, "-c", code, *map(str, descriptors)],
         pass_fds=descriptors,
@@ -148,7 +152,7 @@ def _start(function: Callable[[Any], Any], count: int) -> list[_Worker]:
     for pipe in theirs:
         pipe.close()
     family = _Family(process, ends)
-    return [_Worker(family, number, here) for number, (here, _) in enumerate(pipes)]
+    return [_Worker(family, number, pipes[number][0], words[number]) for number in range(count)]
 
 
 def _assign(worker: _Worker, function: Callable[[Any], Any], key: Key, argument: object) -> None:
@@ -165,4 +169,5 @@ def _receive(worker: _Worker) -> Any:
         worker.pipe.close()
         code = worker.family.exit_code(worker.number)
         how = f"was killed by signal {-code}" if code < 0 else f"ended with status {code}"
-        return RunError(f"the process that simulated this experiment {how}")
+        why = child.explain_end(worker.words, code)
+        return RunError(why or f"the process that simulated this experiment {how}")

@@ -6,13 +6,14 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from tunnelcc import core, modules
 from tunnelcc.errors import RunError
 from tunnelcc.metrics import AnyMetric, own_metrics
+from tunnelcc.network.resolved import ResolvedNetwork
 from tunnelcc.output.progress import Progress
 from tunnelcc.results.result import Result
 from tunnelcc.running import memory
@@ -58,38 +59,60 @@ def run(
     spec = spec_text(experiment_spec(experiment))
     if isinstance(capture, (str, Path)):
         capture = Capture(capture)
-    with nullcontext() if capture is None else capture.opened(experiment.resolved) as file:
-        measured = _run(experiment, spec, progress, file)
-    return Result(experiment, measured, own)
+    return Result(experiment, _run(experiment, spec, progress, capture), own)
 
 
 def _run(
     experiment: Experiment,
     spec: str,
     progress: Callable[[float], None] | bool | None,
-    capture: Any = None,
+    capture: Capture | None = None,
 ) -> Mapping[str, Any]:
     """Return what the models measured: name → array."""
-    classes = modules.prepare(spec)
     if not _running.acquire(blocking=False):
         raise RunError("no other simulation may run in this process; use run_many()")
-    raised: list[BaseException] = []
     try:
-        with (
-            Progress(experiment.duration, enabled=progress is None) as bar,
-            modules.watched(classes),
-        ):
-            told = progress if callable(progress) else bar.update
+        with Progress(experiment.duration, enabled=progress is None) as bar:
+            report = progress if callable(progress) else bar.update
+            function = partial(_simulate, spec, experiment.resolved, capture)
+            measured, captured = modules.run(spec, function, report)
+    finally:
+        _running.release()
+    if capture is not None:
+        capture.packets, capture.bytes, capture.note = captured
+    return measured
 
-            def report(seconds: float) -> None:
-                try:
-                    told(seconds)
-                except BaseException as error:
-                    raised.append(error)
-                    raise
 
-            measured: Mapping[str, Any] = core.load().run(spec, report, capture, classes)
-            return measured
+def _simulate(
+    spec: str,
+    network: ResolvedNetwork,
+    capture: Capture | None,
+    classes: modules.Classes,
+    report: modules.Report,
+) -> tuple[Mapping[str, Any], tuple[int, int, str]]:
+    """Return what was measured, and what was captured. Raises RunError, ConfigError."""
+    if capture is None:
+        return _measured(spec, report, None, classes), (0, 0, "")
+    with capture.opened(network) as file:
+        measured = _measured(spec, report, file, classes)
+    return measured, (capture.packets, capture.bytes, capture.note)
+
+
+def _measured(
+    spec: str, report: modules.Report, capture: Any, classes: modules.Classes
+) -> Mapping[str, Any]:
+    raised: list[BaseException] = []
+
+    def tell(seconds: float) -> None:
+        try:
+            report(seconds)
+        except BaseException as error:
+            raised.append(error)
+            raise
+
+    try:
+        measured: Mapping[str, Any] = core.load().run(spec, tell, capture, classes)
+        return measured
     except (TypeError, ValueError) as error:
         if raised:
             raise  # of ``progress``
@@ -104,12 +127,10 @@ def _run(
         if raised:
             raise
         if isinstance(error, core.load().ModuleError):
-            raise RunError(modules.explain(str(error))) from None
+            raise RunError(str(error)) from None
         raise RunError(f"the simulator failed: {error}") from error
     except MemoryError:
         raise RunError("the simulator failed: not enough memory") from None
-    finally:
-        _running.release()
 
 
 def run_many(

@@ -20,13 +20,15 @@ from multiprocessing.connection import Connection
 from typing import Any, NoReturn
 
 from tunnelcc.errors import RunError, TunnelccError
+from tunnelcc.modules import child
 
 
 def main(module: str) -> None:
     """Fork one worker, with functions of ``module``, for each pipe's file descriptor.
 
     Arguments of the process: first the file descriptor of a pipe for the workers' process ids, and
-    later for the process id and exit code of each worker that ends; then the workers' pipes.
+    later for the process id and exit code of each worker that ends; then the workers' pipes; then
+    the files of their last words (see modules.child).
     """
     # Ctrl-C reaches the whole group of processes; the parent decides what ends.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -34,17 +36,20 @@ def main(module: str) -> None:
     import_module(module)
     gc.freeze()  # What is imported stays; the collector need not look at it again and again.
     gc.enable()
-    connections: list[Connection[Any, Any]] = [Connection(int(it)) for it in sys.argv[1:]]
+    descriptors = [int(it) for it in sys.argv[1:]]
+    count = len(descriptors) // 2
+    connections: list[Connection[Any, Any]] = [Connection(it) for it in descriptors[: count + 1]]
     ends, *pipes = connections
     workers: list[int] = []
     signal.signal(signal.SIGTERM, lambda *_: _kill(workers))
-    for pipe in pipes:
+    for pipe, words in zip(pipes, descriptors[count + 1 :], strict=True):
         worker = os.fork()
         if worker == 0:
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
             for other in connections:
                 if other is not pipe:
                     other.close()
+            child.serve(os.fdopen(words, "r+b"))
             _serve(pipe)
         workers.append(worker)
     for pipe in pipes:
