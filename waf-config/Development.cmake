@@ -39,6 +39,7 @@ endif()
 # tests/models/ROOM/*.cc: ns-3 TestSuites in one program, each a CTest test of its own. What several
 # of them use is in tests/models/support.
 file(GLOB_RECURSE test_sources CONFIGURE_DEPENDS "${root}/tests/models/*.cc")
+list(FILTER test_sources EXCLUDE REGEX "/modules/files/")
 add_executable(tunnelcc-tests ${test_sources})
 target_include_directories(tunnelcc-tests PRIVATE "${root}/tests/models")
 set(node_models ${test_models} tunnelcc-socket tunnelcc-nodes tunnelcc-tunnel-texts)
@@ -66,6 +67,29 @@ target_link_libraries(wasm-stand-ins PRIVATE ${test_models})
 add_dependencies(tunnelcc-tests wasm-stand-ins)
 target_compile_definitions(tunnelcc-tests
                            PRIVATE TUNNELCC_TEST_DATA="${root}/tests/reference")
+
+# Files of congestion controls that tests load, compiled as tunnelcc/modules/compiler.py does: without
+# sanitizers, like a user's.
+set(test_modules "${CMAKE_CURRENT_BINARY_DIR}/test-modules")
+file(MAKE_DIRECTORY "${test_modules}")
+find_program(C_COMPILER NAMES cc gcc clang REQUIRED)
+set(headers "${root}/models/modules")
+set(files "${root}/tests/models/modules/files")
+add_custom_command(
+  OUTPUT "${test_modules}/own.so"
+  COMMAND "${CMAKE_CXX_COMPILER}" -std=c++20 -O2 -g1 -fPIC -shared -fvisibility=hidden "-I${headers}"
+          "${files}/own.cc" -o "${test_modules}/own.so"
+  DEPENDS "${files}/own.cc" "${headers}/tunnelcc.h"
+  VERBATIM)
+add_custom_command(
+  OUTPUT "${test_modules}/tcp_own.so"
+  COMMAND "${C_COMPILER}" -std=gnu11 -O2 -g1 -fPIC -shared -nostdinc -fvisibility=hidden
+          -include "${headers}/linux-kernel.h" "${files}/tcp_own.c" -o "${test_modules}/tcp_own.so"
+  DEPENDS "${files}/tcp_own.c" "${headers}/linux-kernel.h" "${headers}/linux-abi.h"
+  VERBATIM)
+add_custom_target(test-modules DEPENDS "${test_modules}/own.so" "${test_modules}/tcp_own.so")
+add_dependencies(tunnelcc-tests test-modules)
+target_compile_definitions(tunnelcc-tests PRIVATE TUNNELCC_TEST_MODULES="${test_modules}")
 
 # The suites register themselves when the program starts, so it is asked for them once built.
 set(suite_list "${CMAKE_CURRENT_BINARY_DIR}/suites.cmake")
