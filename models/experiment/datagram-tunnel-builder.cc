@@ -223,7 +223,7 @@ DatagramTunnelBuilder::TunnelChannel(End sender, int64_t extraDelay, uint32_t up
     }
     const std::optional<FlowSpec>& under = m_spec.under;
     const WireEnds ends{m_site.spec.routes[m_spec.route].hosts,
-                        under ? m_site.InterfaceOf(*under) : CaptureInterface::LINK,
+                        under ? m_site.InterfacesOf(*under) : PerEnd<CaptureInterface>{},
                         under ? *under->tunnel : 0,
                         m_site.capture->Spec().tunnels.at(m_number).port};
     m_site.capture->AllowLateness(m_lookaheads[sender].value_or(0));

@@ -63,10 +63,12 @@ LogTitleOf(const LegParts& parts)
 
 } // namespace
 
-bool
-IsInside(const FlowSpec& flow)
+PerEnd<std::optional<uint32_t>>
+InsideOf(const FlowSpec& flow)
 {
-    return flow.tunnel && flow.access.IsNone();
+    return MakePerEnd(End::CLIENT, [&](End end) {
+        return flow.access.routes[end] ? std::nullopt : flow.tunnel;
+    });
 }
 
 LegBuilder::LegBuilder(EventLoop& loop,
@@ -115,10 +117,13 @@ LegBuilder::WireEndsOf(const LegParts& parts) const
 {
     const bool isToRelay = parts.isOnLoopback && parts.role == LegRole::APP;
     return {{m_network.NumberOf(parts.hosts.client), m_network.NumberOf(parts.hosts.server)},
-            parts.isOnLoopback ? CaptureInterface::LOOPBACK
-            : parts.inside     ? CaptureInterface::DEVICE
-                               : CaptureInterface::LINK,
-            parts.inside.value_or(0),
+            MakePerEnd(End::CLIENT,
+                       [&](End end) {
+                           return parts.isOnLoopback  ? CaptureInterface::LOOPBACK
+                                  : parts.inside[end] ? CaptureInterface::DEVICE
+                                                      : CaptureInterface::LINK;
+                       }),
+            parts.inside.client.value_or(parts.inside.server.value_or(0)),
             parts.tunnel ? m_capture->Spec().tunnels.at(*parts.tunnel).port
             : isToRelay  ? RELAY_PORT
                          : APP_PORT};
@@ -244,7 +249,7 @@ LegBuilder::AddApp(uint32_t index,
                          channels,
                          m_network.HostsOf(spec.route),
                          {},
-                         IsInside(spec) ? spec.tunnel : std::nullopt};
+                         InsideOf(spec)};
     Leg& leg = spec.quic ? AddQuic(parts, m_spec.quic.at(*spec.quic)) : AddTcp(parts).leg;
     flow.legs.push_back(&leg);
     return {leg.Stream(End::CLIENT), leg.Stream(End::SERVER)};

@@ -34,8 +34,9 @@ constexpr uint16_t APP_PORT = 5201;
 /// Numbers of carriers are apart by so much from hop to hop.
 constexpr uint32_t MAX_CARRIERS = 1 << 16;
 
-/// Whether a flow's hosts send into a tunnel of their own.
-bool IsInside(const FlowSpec& flow);
+/// The tunnel into which a flow's hosts send themselves, by end; none: they send to a gateway, or
+/// there is no tunnel.
+PerEnd<std::optional<uint32_t>> InsideOf(const FlowSpec& flow);
 
 /// What is needed to make a leg.
 struct LegParts
@@ -48,7 +49,8 @@ struct LegParts
     PerEnd<Channel> channels; //!< that its ends send into
     PerEnd<Host&> hosts;
     std::optional<uint32_t> tunnel; //!< whose carrier it is
-    std::optional<uint32_t> inside; //!< number of the tunnel that carries its packets
+    /// Number of the tunnel that carries its packets, where it ends on the host of an end.
+    PerEnd<std::optional<uint32_t>> inside;
     bool isOnLoopback{false};
 };
 

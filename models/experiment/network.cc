@@ -46,19 +46,22 @@ Network::ChannelFrom(uint32_t route, End sender, int64_t extraDelay, const Chann
     }
     const PerEnd<uint32_t>& ends = m_spec.routes.at(route).hosts;
     const FlowHosts hosts{ends[sender], ends[Other(sender)]};
-    Channel channel(DirectionOf(steps.back()), SpecOf(steps.back()).delay + extraDelay, hosts);
-    channel = Gated(steps, steps.size() - 1, Captured(steps.back(), channel), source, hosts.source);
+    auto into = [&](size_t place, int64_t extra) {
+        const RouteStepSpec& step = steps[place];
+        const Channel link(DirectionOf(step), SpecOf(step).delay + extra, hosts);
+        const Channel out = Passing(steps, place, CaptureDirection::OUT, Captured(step, link));
+        return Passing(steps,
+                       place,
+                       CaptureDirection::IN,
+                       Gated(steps, place, out, source, hosts.source));
+    };
+    Channel channel = into(steps.size() - 1, extraDelay);
     // From the receiver to the sender, as each router knows the next one.
     RouteHop* next = onward ? &m_hops.emplace_back(*onward, nullptr) : nullptr;
     for (size_t left = steps.size() - 1; left > 0; --left)
     {
         next = &m_hops.emplace_back(channel, next);
-        const RouteStepSpec& step = steps[left - 1];
-        channel = Gated(steps,
-                        left - 1,
-                        Captured(step, Channel(DirectionOf(step), SpecOf(step).delay, hosts)),
-                        source,
-                        hosts.source);
+        channel = into(left - 1, 0);
     }
     if (next)
     {
@@ -157,6 +160,17 @@ Network::InsideOf(const Channel& inside, Channel outer, const DatagramTunnelSpec
         outside->AddInside(source, spec.outer);
     }
     return Channel(source);
+}
+
+Channel
+Network::Passing(const std::vector<RouteStepSpec>& steps,
+                 size_t place,
+                 CaptureDirection direction,
+                 const Channel& channel)
+{
+    return m_capture && place > 0
+               ? m_capture->AddPassingBehind(steps[place - 1], direction, channel)
+               : channel;
 }
 
 Channel

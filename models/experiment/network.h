@@ -124,6 +124,12 @@ class Network
                   const Channel& channel,
                   MtuSource* source,
                   uint32_t host);
+    /// What is captured at the router in front of a step of a route: the channel that it sends
+    /// into.
+    Channel Passing(const std::vector<RouteStepSpec>& steps,
+                    size_t place,
+                    CaptureDirection direction,
+                    const Channel& channel);
     const LinkSpec& SpecOf(const RouteStepSpec& step) const;
     PathDirection& DirectionOf(const RouteStepSpec& step);
 

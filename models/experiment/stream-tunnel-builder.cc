@@ -67,7 +67,7 @@ StreamTunnelBuilder::Begin()
                                   : m_site.ChannelsOf(m_spec.route, crossing),
                             hosts,
                             m_number,
-                            under && under->access.IsNone() ? under->tunnel : std::nullopt});
+                            under ? InsideOf(*under) : PerEnd<std::optional<uint32_t>>{}});
     m_carrier = &carrier.leg;
     m_packets = std::make_unique<StreamTunnel>(m_spec,
                                                *m_carrier->Tcp().client,

@@ -20,16 +20,16 @@ Site::ChannelsThrough(uint32_t tunnel, const FlowSpec& flow) const
     return dynamic_cast<PacketTunnelBuilder*>(tunnels.at(tunnel).get())->ChannelsFor(flow);
 }
 
-CaptureInterface
-Site::InterfaceOf(const FlowSpec& flow) const
+PerEnd<CaptureInterface>
+Site::InterfacesOf(const FlowSpec& flow) const
 {
-    if (!IsInside(flow))
-    {
-        return CaptureInterface::LINK;
-    }
-    return std::holds_alternative<RelaySpec>(spec.tunnels.at(*flow.tunnel))
-               ? CaptureInterface::LOOPBACK
-               : CaptureInterface::DEVICE;
+    const PerEnd<std::optional<uint32_t>> inside = InsideOf(flow);
+    return MakePerEnd(End::CLIENT, [&](End end) {
+        return !inside[end] ? CaptureInterface::LINK
+               : std::holds_alternative<RelaySpec>(spec.tunnels.at(*inside[end]))
+                   ? CaptureInterface::LOOPBACK
+                   : CaptureInterface::DEVICE;
+    });
 }
 
 Channel
@@ -38,11 +38,31 @@ PacketTunnelBuilder::BetweenGateways(const FlowSpec& flow, End sender, const Cha
     Channel channel = tunnel;
     if (const auto& behind = flow.access.routes[Other(sender)])
     {
-        const Channel onward = m_site.network.ChannelFrom(*behind, sender, flow.extraDelay[sender]);
+        Channel onward = m_site.network.ChannelFrom(*behind, sender, flow.extraDelay[sender]);
+        if (Capture* capture = m_site.capture)
+        {
+            const uint32_t gateway = m_site.spec.routes[*behind].hosts[sender];
+            onward =
+                capture->AddPassing(gateway, CaptureInterface::LINK, CaptureDirection::OUT, onward);
+            onward = capture->AddPassing(gateway,
+                                         CaptureInterface::DEVICE,
+                                         CaptureDirection::IN,
+                                         onward);
+        }
         channel = Channel(m_gateways.emplace_back(channel, onward, m_site.spec.tcp.at(flow.tcp)));
     }
     if (const auto& before = flow.access.routes[sender])
     {
+        if (Capture* capture = m_site.capture)
+        {
+            const uint32_t gateway = m_site.spec.routes[*before].hosts[Other(sender)];
+            channel = capture->AddPassing(gateway,
+                                          CaptureInterface::DEVICE,
+                                          CaptureDirection::OUT,
+                                          channel);
+            channel =
+                capture->AddPassing(gateway, CaptureInterface::LINK, CaptureDirection::IN, channel);
+        }
         channel = m_site.network.ChannelFrom(*before, sender, 0, &channel);
     }
     return channel;

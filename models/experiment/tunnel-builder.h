@@ -35,7 +35,7 @@ struct Site
     /// What both ends of a connection through a tunnel of packets send into.
     PerEnd<Channel> ChannelsThrough(uint32_t tunnel, const FlowSpec& flow) const;
     /// Where the packets of a flow, or of a tunnel that is one, are seen at its ends.
-    CaptureInterface InterfaceOf(const FlowSpec& flow) const;
+    PerEnd<CaptureInterface> InterfacesOf(const FlowSpec& flow) const;
 };
 
 /// Opens a connection at its time.

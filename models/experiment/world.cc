@@ -193,7 +193,7 @@ World::AddDatagrams(uint32_t index, Flow& flow)
     if (Capture* capture = m_site.capture)
     {
         const WireEnds wire{m_spec.routes[spec.route].hosts,
-                            m_site.InterfaceOf(spec),
+                            m_site.InterfacesOf(spec),
                             spec.tunnel.value_or(0),
                             spec.role == FlowRole::PING            ? PING_PORT
                             : spec.role == FlowRole::CROSS_TRAFFIC ? CROSS_TRAFFIC_PORT

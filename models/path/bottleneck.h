@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <optional>
 #include <utility>
+#include <vector>
 
 namespace tunnelcc
 {
@@ -77,7 +78,7 @@ class Bottleneck
         return m_packetsIn;
     }
 
-    /// Packets lost at random, or in flight at a hand-over.
+    /// Packets lost at random, in an outage, or in flight at a hand-over.
     PacketCount RandomLosses() const
     {
         return m_randomLosses;
@@ -114,12 +115,13 @@ class Bottleneck
           m_handoverLoses(spec.handover == Handover::LOST && !spec.delaySteps.empty()),
           m_lossVaries(!spec.lossSteps.empty()),
           m_passesAll(!spec.policer && spec.loss == 0 && spec.lossSteps.empty() &&
-                      !spec.gilbertElliott && !m_handoverLoses),
+                      !spec.gilbertElliott && !m_handoverLoses && spec.outages.empty()),
           m_lossBefore(spec.lossPosition == LinkPosition::BEFORE),
           m_policesBefore(spec.policer && spec.policer->position == LinkPosition::BEFORE),
           m_policesAfter(spec.policer && spec.policer->position == LinkPosition::AFTER),
           m_loss(spec, lossStream),
           m_lossSteps(spec.lossSteps),
+          m_outages(spec.outages),
           m_delay(spec.delay),
           m_delaySteps(spec.delaySteps)
     {
@@ -147,7 +149,8 @@ class Bottleneck
     {
         return m_passesAll || (!(m_policesAfter && !Police(departure, bytes, isMeasured)) &&
                                !(!m_lossBefore && Lose(departure, isMeasured)) &&
-                               !(m_handoverLoses && LoseAtHandover(departure, isMeasured)));
+                               !(m_handoverLoses && LoseAtHandover(departure, isMeasured)) &&
+                               !(!m_outages.empty() && LoseInOutage(departure, isMeasured)));
     }
 
     RateSchedule m_rate;
@@ -198,6 +201,23 @@ class Bottleneck
         return isLost;
     }
 
+    /// Whether the link is cut when a packet leaves it.
+    [[gnu::noinline]] bool LoseInOutage(int64_t departure, bool isMeasured)
+    {
+        while (m_nextOutage < m_outages.size() && m_outages[m_nextOutage].end <= departure)
+        {
+            ++m_nextOutage;
+        }
+        const bool isLost =
+            m_nextOutage < m_outages.size() && m_outages[m_nextOutage].begin <= departure;
+        if (isLost)
+        {
+            m_fate = PacketFate::LOST;
+            m_randomLosses.Add(isMeasured);
+        }
+        return isLost;
+    }
+
     bool Police(int64_t now, uint32_t bytes, bool isMeasured)
     {
         bool passes = m_policer->Admit(now, bytes);
@@ -222,7 +242,9 @@ class Bottleneck
     PacketCount m_policerDrops;
     std::optional<MtuCounts> m_mtu;
     Steps<LossStep> m_lossSteps;
-    int64_t m_delay; //!< of the packet that left last, ns; counted if m_handoverLoses
+    std::vector<OutageSpec> m_outages;
+    size_t m_nextOutage{0}; //!< the first that is not over
+    int64_t m_delay;        //!< of the packet that left last, ns; counted if m_handoverLoses
     Steps<DelayStep> m_delaySteps;
 };
 

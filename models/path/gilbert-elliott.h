@@ -56,12 +56,20 @@ class GilbertElliott
         Stay();
     }
 
-    /// Number of packets that arrive before the next one that is lost.
-    int64_t NextGap()
+    /// Packets that arrive, and whether the next one is lost. It is not if there are very many, so
+    /// that a state that is left soon and loses next to nothing does not take for ever.
+    struct Gap
     {
+        int64_t arriving;
+        bool endsInLoss;
+    };
+
+    Gap NextGap()
+    {
+        constexpr int64_t LONG = 1 << 20;
         if (m_spec.h >= 1 && m_spec.k >= 1)
         {
-            return std::numeric_limits<int64_t>::max();
+            return {std::numeric_limits<int64_t>::max(), true};
         }
         int64_t gap = 0;
         while (true)
@@ -71,11 +79,15 @@ class GilbertElliott
             if (arriving < m_left)
             {
                 m_left -= arriving + 1;
-                return gap + arriving;
+                return {gap + arriving, true};
             }
             gap += m_left;
             m_isBad = !m_isBad;
             Stay();
+            if (gap >= LONG)
+            {
+                return {gap - 1, false};
+            }
         }
     }
 

@@ -22,7 +22,8 @@ namespace tunnelcc
  * For independent picks it draws the number of packets before the next one from the geometric
  * distribution, so it takes one random number for each packet that is picked. Periodic loss is the
  * deterministic model behind response functions (RFC 9438, section 5.1): losses are 1/p packets
- * apart, rounded so that the mean is kept. Bursts are those of GilbertElliott.
+ * apart, rounded so that the mean is kept. Each packet is a share p of the way to the next loss,
+ * also where p changes on that way. Bursts are those of GilbertElliott.
  */
 class PacketSampler
 {
@@ -54,6 +55,12 @@ class PacketSampler
     /// From the next packet on, pick with another probability. Not for bursts.
     void SetProbability(double probability)
     {
+        if (m_isPeriodic && m_probability > 0)
+        {
+            const int64_t passed = m_last - 1 - m_untilNext;
+            m_phase += static_cast<double>(passed) * m_probability;
+            m_phase -= static_cast<double>(m_drawn - 1);
+        }
         m_probability = probability;
         m_drawn = 0;
         m_last = 0;
@@ -67,22 +74,28 @@ class PacketSampler
         {
             return false;
         }
+        const bool isPicked = m_isNextPicked;
         Draw();
-        return true;
+        return isPicked;
     }
 
   private:
+    static constexpr double MOST = 1e18; //!< packets, more than any run has
+
     void Draw()
     {
         if (m_bursts)
         {
-            m_untilNext = m_bursts->NextGap();
+            const GilbertElliott::Gap gap = m_bursts->NextGap();
+            m_untilNext = gap.arriving;
+            m_isNextPicked = gap.endsInLoss;
             return;
         }
         if (m_isPeriodic && m_probability > 0)
         {
-            // The k-th picked is the nearest to k / probability.
-            const int64_t next = std::llround(static_cast<double>(++m_drawn) / m_probability);
+            // The k-th picked is the nearest to (k - phase) / probability.
+            const double due = (static_cast<double>(++m_drawn) - m_phase) / m_probability;
+            const int64_t next = std::max<int64_t>(std::llround(std::min(due, MOST)), m_last + 1);
             m_untilNext = next - m_last - 1;
             m_last = next;
             return;
@@ -95,8 +108,11 @@ class PacketSampler
     RandomStream m_stream;
     std::optional<GilbertElliott> m_bursts;
     int64_t m_untilNext{0};
-    int64_t m_drawn{0}; //!< periodic picks so far, with the next one
-    int64_t m_last{0};  //!< number of the latest packet picked, from 1
+    bool m_isNextPicked{true};
+    // Of periodic picks, since the probability changed:
+    int64_t m_drawn{0}; //!< how many there were, with the next one
+    int64_t m_last{0};  //!< number of the packet that is picked next, from 1
+    double m_phase{0};  //!< part of the way to the first one that was gone before, below 1
 };
 
 } // namespace tunnelcc

@@ -34,6 +34,10 @@ class LinkProbe
         m_servedAtStart = m_link.ServedBytes(now); // what has left by now does not count
         m_link.StartMeasuring();
         m_offeredAtStart = m_link.OfferedBytes(now);
+        if (const MtuCounts* mtu = m_link.Mtu())
+        {
+            m_mtuAtStart = *mtu;
+        }
     }
 
     /// Append one value to each series.
@@ -64,9 +68,9 @@ class LinkProbe
         m_result.policerDrops = Measured(m_link.PolicerDrops());
         if (const MtuCounts* mtu = m_link.Mtu())
         {
-            m_result.mtuDrops = mtu->tooBig;
-            m_result.fragmented = mtu->fragmented;
-            m_result.fragmentDrops = mtu->fragmentDrops;
+            m_result.mtuDrops = mtu->tooBig - m_mtuAtStart.tooBig;
+            m_result.fragmented = mtu->fragmented - m_mtuAtStart.fragmented;
+            m_result.fragmentDrops = mtu->fragmentDrops - m_mtuAtStart.fragmentDrops;
         }
         m_result.utilisation = Utilisation(served, offered);
         m_result.queueDelayMean = delay.Mean() * NS;
@@ -95,6 +99,7 @@ class LinkProbe
     double m_lastServed{0};
     double m_offeredAtStart{0};
     double m_lastOffered{0};
+    MtuCounts m_mtuAtStart;
 };
 
 } // namespace tunnelcc

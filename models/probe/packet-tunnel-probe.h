@@ -38,6 +38,7 @@ class PacketTunnelProbe
     {
         m_deviceAtStart = m_device.Counters();
         m_socketDropsAtStart = m_tunnel.SocketDrops(m_sender);
+        m_fragmentedAtStart = m_tunnel.Counters(m_sender).outer.fragmented;
         m_tunnel.StartMeasuring();
         if (m_relay)
         {
@@ -67,7 +68,7 @@ class PacketTunnelProbe
         m_result.innerBytes = inner.bytes;
         m_result.outerPackets = outer.packets;
         m_result.outerBytes = outer.bytes;
-        m_result.fragmented = outer.fragmented;
+        m_result.fragmented = outer.fragmented - m_fragmentedAtStart;
         m_result.devicePacketsMax = m_device.Counters().maxWaiting;
         if (std::optional<FecReport> fec = m_tunnel.Fec(now, m_sender))
         {
@@ -94,6 +95,7 @@ class PacketTunnelProbe
     PacketTunnelResult& m_result;
     ProgramQueueCounters m_deviceAtStart;
     uint64_t m_socketDropsAtStart{0};
+    uint64_t m_fragmentedAtStart{0};
 };
 
 } // namespace tunnelcc

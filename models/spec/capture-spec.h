@@ -5,6 +5,7 @@
 #define TUNNELCC_CAPTURE_SPEC_H
 
 #include "fields.h"
+#include "path-spec.h"
 
 #include <cstdint>
 #include <optional>
@@ -24,10 +25,11 @@ namespace tunnelcc
 struct CapturePlaceSpec
 {
     std::string name;
-    std::optional<uint32_t> link; //!< the link, by its number in the experiment's list
-    std::optional<uint32_t> host; //!< the host, by its number in the experiment's list
+    std::optional<uint32_t> link;        //!< the link, by its number in the experiment's list
+    std::optional<uint32_t> host;        //!< the host, by its number in the experiment's list
+    std::vector<RouteStepSpec> arrivals; //!< directions of links that lead to the host
 
-    TUNNELCC_FIELDS(name, link, host)
+    TUNNELCC_FIELDS(name, link, host, arrivals)
 };
 
 /// A layer of a packet tunnel, as a capture shows it.

@@ -52,6 +52,7 @@ struct ExperimentSpec
                     probeInterval,
                     probeCongestion,
                     seed)
+    TUNNELCC_RANGES({"duration", 1e3, 1e14}, {"probeInterval", 1e5, 1e14}, {"seed", 0, 0x1p64});
 };
 
 } // namespace tunnelcc

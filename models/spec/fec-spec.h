@@ -29,6 +29,11 @@ struct FecBlobSpec
         0}; //!< bytes by which a shard counts as longer when the number of shards is chosen
 
     TUNNELCC_FIELDS(mtu, packets, header, packetHeader, cost)
+    TUNNELCC_RANGES({"mtu", 1, 65535},
+                    {"packets", 1, 65535},
+                    {"header", 0, 65535},
+                    {"packetHeader", 0, 65535},
+                    {"cost", 0, 65535});
 };
 
 /// A block code over groups of shards: any `data` shards of a group restore all its packets, as
@@ -45,6 +50,10 @@ struct FecSpec
     std::vector<uint32_t> inner; //!< bytes of a packet before FEC, by its IP bytes; empty: the same
 
     TUNNELCC_FIELDS(data, parity, timeout, gap, memory, blob, inner)
+    TUNNELCC_RANGES({"data", 1, 255},
+                    {"parity", 0, 255},
+                    {"memory", 0, 65535},
+                    {"inner", 0, 65535});
 };
 
 } // namespace tunnelcc

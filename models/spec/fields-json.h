@@ -9,8 +9,10 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <map>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -137,6 +139,42 @@ RefuseJson(const Json& json, const std::string& where, const std::string& expect
     Refuse((where.empty() ? "specification" : where) + ": expected " + expected + ", got " + text);
 }
 
+/// The range of numbers of a type that list none: times up to 11 days in ns, rates up to 1 Pbit/s,
+/// sizes and counts up to a half of what their type holds.
+template <class T>
+constexpr FieldRange
+DefaultRange()
+{
+    constexpr bool IS_TIME_OR_RATE = std::is_same_v<T, double> || std::is_same_v<T, int64_t>;
+    constexpr T MOST = std::numeric_limits<T>::max();
+    return {"", 0, IS_TIME_OR_RATE ? 1e15 : static_cast<double>(sizeof(T) < 4 ? MOST : MOST / 2)};
+}
+
+/// Say what a number has to be.
+[[gnu::noinline]] inline std::string
+TextOf(const FieldRange& range, bool isFraction)
+{
+    std::ostringstream text;
+    text.precision(12);
+    text << (range.orZero ? "0, or " : "") << (isFraction ? "a number" : "a whole number")
+         << " from " << range.least << " to " << range.most;
+    return text.str();
+}
+
+/// Refuse a number outside of its range.
+[[gnu::noinline]] inline void
+CheckRange(const Json& json,
+           const std::string& where,
+           double value,
+           const FieldRange& range,
+           bool isFraction)
+{
+    if (!range.Has(value))
+    {
+        RefuseJson(json, where, TextOf(range, isFraction));
+    }
+}
+
 /// Refuse an unknown name.
 template <class Names>
 [[noreturn]] void
@@ -193,16 +231,28 @@ KeyOf(const std::string& where, const std::string& name)
 }
 
 template <HasFields T>
-void FromJson(const Json& json, const std::string& where, T& object);
+void FromJson(const Json& json, const std::string& where, T& object, const FieldRange* range);
 template <class T>
-void FromJson(const Json& json, const std::string& where, std::vector<T>& list);
+void FromJson(const Json& json,
+              const std::string& where,
+              std::vector<T>& list,
+              const FieldRange* range);
 template <class... T>
-void FromJson(const Json& json, const std::string& where, std::variant<T...>& alternatives);
+void FromJson(const Json& json,
+              const std::string& where,
+              std::variant<T...>& alternatives,
+              const FieldRange* range);
 template <class T>
-void FromJson(const Json& json, const std::string& where, std::optional<T>& value);
+void FromJson(const Json& json,
+              const std::string& where,
+              std::optional<T>& value,
+              const FieldRange* range);
 
 inline void
-FromJson(const Json& json, const std::string& where, std::string& text)
+FromJson(const Json& json,
+         const std::string& where,
+         std::string& text,
+         const FieldRange* /* range */)
 {
     if (!json.is_string())
     {
@@ -214,7 +264,7 @@ FromJson(const Json& json, const std::string& where, std::string& text)
 template <class T>
     requires std::is_arithmetic_v<T>
 void
-FromJson(const Json& json, const std::string& where, T& number)
+FromJson(const Json& json, const std::string& where, T& number, const FieldRange* range)
 {
     if constexpr (std::is_same_v<T, bool>)
     {
@@ -244,12 +294,20 @@ FromJson(const Json& json, const std::string& where, T& number)
         }
     }
     number = json.get<T>();
+    if constexpr (!std::is_same_v<T, bool>)
+    {
+        CheckRange(json,
+                   where,
+                   static_cast<double>(number),
+                   range ? *range : DefaultRange<T>(),
+                   std::is_floating_point_v<T>);
+    }
 }
 
 template <class T>
     requires std::is_enum_v<T>
 void
-FromJson(const Json& json, const std::string& where, T& value)
+FromJson(const Json& json, const std::string& where, T& value, const FieldRange* /* range */)
 {
     const auto& names = ENUM_NAMES<T>;
     const size_t place = FindName(json, names.data(), names.size());
@@ -278,15 +336,19 @@ ToParameter(const Json& json, const std::string& where)
     }
     if (json.is_number_integer())
     {
+        static constexpr FieldRange ANY{"", -0x1p63, 0x1p63};
         int64_t whole{0};
-        FromJson(json, where, whole);
+        FromJson(json, where, whole, &ANY);
         return whole;
     }
     return json.get<double>();
 }
 
 inline void
-FromJson(const Json& json, const std::string& where, Parameters& parameters)
+FromJson(const Json& json,
+         const std::string& where,
+         Parameters& parameters,
+         const FieldRange* /* range */)
 {
     if (!json.is_object())
     {
@@ -299,22 +361,53 @@ FromJson(const Json& json, const std::string& where, Parameters& parameters)
     }
 }
 
+/// Refuse a struct without a number that has to be given.
+template <class T>
+void
+CheckMissing(const std::string& where, T& member, const FieldRange* range)
+{
+    if constexpr (HasFields<T>)
+    {
+        FromJson(Json::object(), where, member, range);
+    }
+    else if constexpr (std::is_arithmetic_v<T>)
+    {
+        if (range && member == T{} && !range->Has(0))
+        {
+            Refuse(where + ": expected " + TextOf(*range, std::is_floating_point_v<T>) +
+                   ", got nothing");
+        }
+    }
+}
+
 template <HasFields T>
 void
-FromJson(const Json& json, const std::string& where, T& object)
+FromJson(const Json& json, const std::string& where, T& object, const FieldRange* range)
 {
     CheckMembers(json, where, FieldNames<T>(), HasKind<T>);
-    VisitFields(object, [&](const std::string& name, auto& member) {
-        if (const Json* given = FindMember(json, name))
-        {
-            FromJson(*given, KeyOf(where, name), member);
-        }
-    });
+    // What is given is told first.
+    for (const bool isGiven : {true, false})
+    {
+        auto own = FieldRanges<T>().begin();
+        VisitFields(object, [&](const std::string& name, auto& member) {
+            const FieldRange* listed = *own++;
+            listed = listed ? listed : range;
+            const Json* given = FindMember(json, name);
+            if (given && isGiven)
+            {
+                FromJson(*given, KeyOf(where, name), member, listed);
+            }
+            else if (!given && !isGiven)
+            {
+                CheckMissing(KeyOf(where, name), member, listed);
+            }
+        });
+    }
 }
 
 template <class T>
 void
-FromJson(const Json& json, const std::string& where, std::vector<T>& list)
+FromJson(const Json& json, const std::string& where, std::vector<T>& list, const FieldRange* range)
 {
     if (!json.is_array())
     {
@@ -323,13 +416,16 @@ FromJson(const Json& json, const std::string& where, std::vector<T>& list)
     list.assign(json.size(), T{});
     for (size_t i = 0; i < list.size(); ++i)
     {
-        FromJson(json[i], where + "." + std::to_string(i), list[i]);
+        FromJson(json[i], where + "." + std::to_string(i), list[i], range);
     }
 }
 
 template <class... T>
 void
-FromJson(const Json& json, const std::string& where, std::variant<T...>& alternatives)
+FromJson(const Json& json,
+         const std::string& where,
+         std::variant<T...>& alternatives,
+         const FieldRange* range)
 {
     const Json* kind = json.is_object() ? FindMember(json, "kind") : nullptr;
     static constexpr std::array<std::string_view, sizeof...(T)> KINDS{T::KIND...};
@@ -339,7 +435,7 @@ FromJson(const Json& json, const std::string& where, std::variant<T...>& alterna
         {
             return false;
         }
-        FromJson(json, where, alternatives.template emplace<Alternative>());
+        FromJson(json, where, alternatives.template emplace<Alternative>(), range);
         return true;
     };
     if (place == KINDS.size())
@@ -351,12 +447,15 @@ FromJson(const Json& json, const std::string& where, std::variant<T...>& alterna
 
 template <class T>
 void
-FromJson(const Json& json, const std::string& where, std::optional<T>& value)
+FromJson(const Json& json,
+         const std::string& where,
+         std::optional<T>& value,
+         const FieldRange* range)
 {
     value.reset();
     if (!json.is_null())
     {
-        FromJson(json, where, value.emplace());
+        FromJson(json, where, value.emplace(), range);
     }
 }
 

@@ -24,6 +24,7 @@ struct HostSpec
         0}; //!< bytes that a socket keeps after it has released them; they still count
 
     TUNNELCC_FIELDS(machine, cores, speed, switchCost, tcpMemory, tcpReserve)
+    TUNNELCC_RANGES({"cores", 1, 1024}, {"speed", 1e-6, 1e6});
 };
 
 } // namespace tunnelcc

@@ -56,6 +56,12 @@ struct KcpSpec
                     sendWindow,
                     receiveWindow,
                     fec)
+    TUNNELCC_RANGES({"room", 32, 65535},
+                    {"header", 0, 1024},
+                    {"interval", 1e6, 6e10},
+                    {"resend", 0, 255},
+                    {"sendWindow", 1, 65535},
+                    {"receiveWindow", 1, 65535});
 };
 
 } // namespace tunnelcc

@@ -27,6 +27,10 @@ struct FrameLayerSpec
     uint32_t trailer{0};
 
     TUNNELCC_FIELDS(maxPayload, header, padding, block, trailer)
+    TUNNELCC_RANGES({"header", 0, 65535},
+                    {"padding", 0, 65535},
+                    {"block", 0, 65535},
+                    {"trailer", 0, 65535});
 };
 
 /// WebSocket (RFC 6455).
@@ -51,6 +55,7 @@ struct TlsLayerSpec
     uint32_t recordsBefore{0}; //!< records that the handshake has sent
 
     TUNNELCC_FIELDS(maxPayload, overhead, rampBytes, rampUntil, recordsBefore)
+    TUNNELCC_RANGES({"maxPayload", 1, 1 << 30}, {"overhead", 0, 65535});
 };
 
 /// SSH's packets (RFC 4253).
@@ -61,6 +66,7 @@ struct SshLayerSpec
     uint32_t overhead{0}; //!< the tag of a packet
 
     TUNNELCC_FIELDS(block, overhead)
+    TUNNELCC_RANGES({"block", 1, 65535}, {"overhead", 0, 65535});
 };
 
 /// Chunks of the snappy framing format, as golang/snappy writes them after every write from above.
@@ -73,6 +79,10 @@ struct SnappyLayerSpec
     double ratio{0};          //!< compressed size of a payload, as a part of its size
 
     TUNNELCC_FIELDS(maxPayload, header, streamHeader, ratio)
+    TUNNELCC_RANGES({"maxPayload", 1, 1 << 30},
+                    {"header", 0, 65535},
+                    {"streamHeader", 0, 65535},
+                    {"ratio", 0, 2});
 };
 
 using LayerSpec =

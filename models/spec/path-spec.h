@@ -29,6 +29,7 @@ struct RateStep
     double rate{0}; //!< bit/s from then on
 
     TUNNELCC_FIELDS(time, rate)
+    TUNNELCC_RANGES({"rate", 1, 1e12, true});
 };
 
 /// A step of a link's propagation delay.
@@ -47,6 +48,7 @@ struct LossStep
     double loss{0}; //!< as LinkSpec::loss, from then on
 
     TUNNELCC_FIELDS(time, loss)
+    TUNNELCC_RANGES({"loss", 0, 1});
 };
 
 /// A step of the most that waits in front of a link.
@@ -57,6 +59,15 @@ struct BufferStep
     uint64_t packets{0}; //!< as LinkSpec::bufferPackets, from then on
 
     TUNNELCC_FIELDS(time, bytes, packets)
+};
+
+/// A time in which a link is cut: packets that would leave it are lost.
+struct OutageSpec
+{
+    int64_t begin{0};
+    int64_t end{0}; //!< the first moment at which it works again
+
+    TUNNELCC_FIELDS(begin, end)
 };
 
 /// What becomes of packets in flight when a step changes the delay.
@@ -90,6 +101,7 @@ struct CodelSpec
     bool ecn{false};     //!< marks ECN-capable packets where it would drop others
 
     TUNNELCC_FIELDS(target, interval, ecn)
+    TUNNELCC_RANGES({"target", 1e3, 6e10}, {"interval", 1e5, 6e10});
 };
 
 /// FQ-CoDel (RFC 8290).
@@ -103,6 +115,10 @@ struct FqCodelSpec
     bool ecn{false};     //!< as in CodelSpec
 
     TUNNELCC_FIELDS(target, interval, quantum, queues, ecn)
+    TUNNELCC_RANGES({"target", 1e3, 6e10},
+                    {"interval", 1e5, 6e10},
+                    {"quantum", 1, 1 << 20},
+                    {"queues", 1, 65536});
 };
 
 /// PIE (RFC 8033).
@@ -117,6 +133,10 @@ struct PieSpec
     bool ecn{false};     //!< as in CodelSpec
 
     TUNNELCC_FIELDS(target, interval, alpha, beta, burst, ecn)
+    TUNNELCC_RANGES({"target", 1e3, 6e10},
+                    {"interval", 1e5, 6e10},
+                    {"alpha", 0, 1e6},
+                    {"beta", 0, 1e6});
 };
 
 /// DualPI2 (RFC 9332, appendix A).
@@ -132,6 +152,12 @@ struct DualPi2Spec
     double classicShare{0}; //!< least part of the link for the classic queue
 
     TUNNELCC_FIELDS(target, interval, alpha, beta, step, coupling, classicShare)
+    TUNNELCC_RANGES({"target", 1e3, 6e10},
+                    {"interval", 1e5, 6e10},
+                    {"alpha", 0, 1e6},
+                    {"beta", 0, 1e6},
+                    {"coupling", 0, 1e3},
+                    {"classicShare", 0, 1});
 };
 
 /// RED (Floyd and Jacobson 1993).
@@ -147,6 +173,7 @@ struct RedSpec
     bool ecn{false};           //!< as in CodelSpec
 
     TUNNELCC_FIELDS(minThreshold, maxThreshold, maxProbability, weight, gentle, meanPacketTime, ecn)
+    TUNNELCC_RANGES({"maxProbability", 0, 1}, {"weight", 0, 1}, {"meanPacketTime", 1, 6e10});
 };
 
 /// Between whom CAKE divides the link.
@@ -222,6 +249,12 @@ struct CakeSpec
                     leastSize,
                     cells,
                     mtu)
+    TUNNELCC_RANGES({"bandwidth", 1, 1e12, true},
+                    {"target", 1, 6e10},
+                    {"interval", 1e3, 6e10},
+                    {"overhead", -64, 256},
+                    {"leastSize", 0, 65535},
+                    {"mtu", 1, 65535});
 };
 
 using QueueSpec =
@@ -258,6 +291,7 @@ struct GilbertElliottSpec
     double k{0}; //!< probability that a packet in the good state arrives
 
     TUNNELCC_FIELDS(p, r, h, k)
+    TUNNELCC_RANGES({"p", 0, 1}, {"r", 0, 1}, {"h", 0, 1}, {"k", 0, 1});
 };
 
 /// Token-bucket policer.
@@ -268,6 +302,7 @@ struct PolicerSpec
     LinkPosition position{};
 
     TUNNELCC_FIELDS(rate, burst, position)
+    TUNNELCC_RANGES({"rate", 1, 1e12});
 };
 
 /// Shape of a random delay.
@@ -327,6 +362,7 @@ struct LinkMtuSpec
     }
 
     TUNNELCC_FIELDS(mtu, ipHeader, tooBig, dropsFragments, reassemblyDelay)
+    TUNNELCC_RANGES({"mtu", 576, 65535, true}, {"ipHeader", 20, 40, true});
 };
 
 /// One direction of a link.
@@ -348,6 +384,7 @@ struct LinkSpec
     std::vector<LossStep> lossSteps; //!< in order of time
     LossPattern lossPattern{};
     LinkPosition lossPosition{};
+    std::vector<OutageSpec> outages; //!< in order of time, each after the end of the one before
     std::optional<GilbertElliottSpec> gilbertElliott; //!< in place of independent loss
     uint32_t framing{0}; //!< bytes added to each IP packet on this link
     QueueSpec queue;
@@ -373,6 +410,7 @@ struct LinkSpec
                     lossSteps,
                     lossPattern,
                     lossPosition,
+                    outages,
                     gilbertElliott,
                     framing,
                     queue,
@@ -382,6 +420,11 @@ struct LinkSpec
                     jitterDeviation,
                     jitterReorders,
                     mtu)
+    TUNNELCC_RANGES({"rate", 1, 1e12, true},
+                    {"ratePeriod", 1e6, 1e15, true},
+                    {"reorder", 0, 1},
+                    {"loss", 0, 1},
+                    {"framing", 0, 65535});
 };
 
 /// A link between two hosts, from the one to the other and back.

@@ -30,6 +30,13 @@ struct QuicPacketsSpec
     uint32_t mtu{0};                 //!< MTU of the hosts, IP bytes; larger packets are not sent
 
     TUNNELCC_FIELDS(overhead, header, first, most, step, wait, mtu)
+    TUNNELCC_RANGES({"overhead", 0, 1024},
+                    {"header", 0, 1024},
+                    {"first", 64, 65535},
+                    {"most", 64, 65535},
+                    {"step", 0, 65535},
+                    {"wait", 0, 1e6},
+                    {"mtu", 64, 65535});
 };
 
 /// When packets are acknowledged (RFC 9000, section 13.2).
@@ -42,6 +49,7 @@ struct QuicAcksSpec
                         //!< ACK itself; 0: none does
 
     TUNNELCC_FIELDS(every, delay, ranges, alone)
+    TUNNELCC_RANGES({"every", 1, 65535}, {"ranges", 1, 65535});
 };
 
 /// When packets count as lost (RFC 9002, section 6).
@@ -56,6 +64,10 @@ struct QuicLossSpec
                              //!< no sign of congestion
 
     TUNNELCC_FIELDS(packets, time, granularity, firstTimeout, persistent, probedLose)
+    TUNNELCC_RANGES({"packets", 1, 65535},
+                    {"time", 0, 1e3},
+                    {"granularity", 1e3, 1e12},
+                    {"firstTimeout", 1e6, 1e12});
 };
 
 /// Pacing where the congestion control sets no rate, and the length of bursts.
@@ -68,6 +80,7 @@ struct QuicPacingSpec
     bool countsAcks{false}; //!< packets with nothing but an ACK, which are not paced, take tokens
 
     TUNNELCC_FIELDS(gain, burst, packets, least, countsAcks)
+    TUNNELCC_RANGES({"gain", 1e-3, 1e3}, {"packets", 1, 65535});
 };
 
 /// The congestion window, in packets.
@@ -77,6 +90,7 @@ struct QuicWindowSpec
     uint32_t most{0}; //!< 0: no limit
 
     TUNNELCC_FIELDS(first, most)
+    TUNNELCC_RANGES({"first", 1, 1 << 20});
 };
 
 /// Constants of Chromium's BBR that Linux's has not.
@@ -88,6 +102,7 @@ struct QuicBbrSpec
     double leastRate{0};    //!< least pacing rate, bytes/s
 
     TUNNELCC_FIELDS(startupWindow, lossEvents, lossShare, leastRate)
+    TUNNELCC_RANGES({"startupWindow", 0, 1e3}, {"lossShare", 0, 1}, {"leastRate", 0, 1e12});
 };
 
 /// Flow control by a receiver (RFC 9000, section 4).
@@ -98,6 +113,7 @@ struct QuicFlowSpec
     double update{0};  //!< a new limit is sent once this part of the window was read
 
     TUNNELCC_FIELDS(first, most, update)
+    TUNNELCC_RANGES({"first", 1, 0x1p60, true}, {"update", 0, 1});
 };
 
 /// The delay until a waiting thread reads a packet that has arrived.
@@ -139,6 +155,7 @@ struct QuicSpec
                     sendBuffer,
                     isOneFrame,
                     handshake)
+    TUNNELCC_RANGES({"handshake", 0, 65535});
 };
 
 } // namespace tunnelcc

@@ -26,6 +26,10 @@ struct RudpPacketsSpec
     uint32_t close{0};   //!< IP bytes of the packet that ends a connection
 
     TUNNELCC_FIELDS(data, header, window, doubled, close)
+    TUNNELCC_RANGES({"data", 1, 65535},
+                    {"header", 0, 1024},
+                    {"window", 1, 1 << 20},
+                    {"close", 0, 65535});
 };
 
 /// ACKs, which are lists of packet numbers.
@@ -37,6 +41,10 @@ struct RudpAcksSpec
     uint32_t number{0};  //!< bytes of a number
 
     TUNNELCC_FIELDS(interval, most, header, number)
+    TUNNELCC_RANGES({"interval", 1e6, 6e10},
+                    {"most", 1, 65535},
+                    {"header", 0, 1024},
+                    {"number", 1, 1024});
 };
 
 /// When an end sends a packet again.
@@ -47,6 +55,7 @@ struct RudpResendsSpec
     uint32_t most{0}; //!< most times that a packet is sent again
 
     TUNNELCC_FIELDS(extra, least, most)
+    TUNNELCC_RANGES({"extra", 0, 1e3}, {"least", 1e6, 6e10});
 };
 
 /// Pings, by which each end checks that the other is there.
@@ -60,6 +69,11 @@ struct RudpPingsSpec
     int64_t first{0};    //!< RTT that is assumed before the first answer
 
     TUNNELCC_FIELDS(bytes, reply, interval, limit, first)
+    TUNNELCC_RANGES({"bytes", 0, 65535},
+                    {"reply", 0, 65535},
+                    {"interval", 1e6, 6e10},
+                    {"limit", 1e6, 1e13},
+                    {"first", 1e3, 6e10});
 };
 
 /// A connection of RUDP, and what all connections between two hosts share.
@@ -75,6 +89,7 @@ struct RudpSpec
     int64_t wakeDelay{0}; //!< mean time by which a thread sleeps too long
 
     TUNNELCC_FIELDS(packets, acks, rate, firstRate, burst, resends, pings, wakeDelay)
+    TUNNELCC_RANGES({"rate", 1, 1e11}, {"firstRate", 1, 1e11, true}, {"burst", 1, 1 << 30});
 };
 
 } // namespace tunnelcc

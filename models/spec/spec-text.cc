@@ -19,7 +19,7 @@ T
 Parse(std::string_view text)
 {
     T value;
-    FromJson(Json::parse(text), "", value);
+    FromJson(Json::parse(text), "", value, nullptr);
     return value;
 }
 
@@ -32,6 +32,87 @@ CheckNumber(size_t number, const std::vector<T>& list, const std::string& where)
     {
         Refuse(where + ": expected a number below " + std::to_string(list.size()) + ", got " +
                std::to_string(number));
+    }
+}
+
+/// Refuse steps that are not in order of time.
+template <class Step>
+void
+CheckSteps(const std::vector<Step>& steps, const std::string& where)
+{
+    for (size_t i = 1; i < steps.size(); ++i)
+    {
+        if (steps[i].time <= steps[i - 1].time)
+        {
+            Refuse(where + "." + std::to_string(i) + ".time: expected more than " +
+                   std::to_string(steps[i - 1].time) + ", got " + std::to_string(steps[i].time));
+        }
+    }
+}
+
+void
+CheckLink(const LinkSpec& link, const std::string& where)
+{
+    CheckSteps(link.delaySteps, where + ".delay_steps");
+    CheckSteps(link.rateSteps, where + ".rate_steps");
+    CheckSteps(link.bufferSteps, where + ".buffer_steps");
+    CheckSteps(link.lossSteps, where + ".loss_steps");
+    if (link.ratePeriod > 0)
+    {
+        if (link.rateSteps.empty() || link.rateSteps.back().time != link.ratePeriod)
+        {
+            Refuse(where + ".rate_period: expected the time of the last step, or 0");
+        }
+        auto isZero = [](const RateStep& step) { return step.rate == 0; };
+        if (link.rate == 0 && std::ranges::all_of(link.rateSteps, isZero))
+        {
+            Refuse(where + ".rate_steps: expected a rate above 0 in each period");
+        }
+    }
+    if (link.gilbertElliott && !link.lossSteps.empty())
+    {
+        Refuse(where + ".loss_steps: expected none with gilbert_elliott");
+    }
+    int64_t end = 0;
+    for (size_t i = 0; i < link.outages.size(); ++i)
+    {
+        const OutageSpec& outage = link.outages[i];
+        const std::string key = where + ".outages." + std::to_string(i);
+        if (outage.begin < end)
+        {
+            Refuse(key + ".begin: expected " + std::to_string(end) + " at least");
+        }
+        if (outage.end <= outage.begin)
+        {
+            Refuse(key + ".end: expected more than " + std::to_string(outage.begin));
+        }
+        end = outage.end;
+    }
+    if (!std::holds_alternative<DropTailSpec>(link.queue) && link.rate == 0 &&
+        link.rateSteps.empty())
+    {
+        Refuse(where + ".queue: expected drop-tail without a rate");
+    }
+    const auto* red = std::get_if<RedSpec>(&link.queue);
+    if (red && red->maxThreshold <= red->minThreshold)
+    {
+        Refuse(where + ".queue.max_threshold: expected more than min_threshold");
+    }
+}
+
+/// Refuse times that do not fit together.
+void
+CheckTimes(const ExperimentSpec& spec)
+{
+    constexpr int64_t MOST_SAMPLES = 10'000'000;
+    if (spec.warmup >= spec.duration)
+    {
+        Refuse("warmup: expected less than duration, " + std::to_string(spec.duration));
+    }
+    if (spec.duration / spec.probeInterval > MOST_SAMPLES)
+    {
+        Refuse("probe_interval: expected at most " + std::to_string(MOST_SAMPLES) +
+               " of it in duration");
     }
 }
 
@@ -157,6 +238,62 @@ CheckTunnel(const PacketTunnelSpec& tunnel, const ExperimentSpec& spec, const st
     }
 }
 
+/// IP bytes of the largest packet of a connection with these settings.
+uint32_t
+LargestOf(const TcpSpec& tcp)
+{
+    return std::max(tcp.mss + tcp.headerBytes, tcp.synBytes);
+}
+
+/// IP bytes of the largest packet of a flow.
+uint32_t
+LargestOf(const FlowSpec& flow, const ExperimentSpec& spec)
+{
+    if (flow.datagrams)
+    {
+        const DatagramSpec& it = *flow.datagrams;
+        return std::max({it.packet, it.last, it.answer});
+    }
+    return LargestOf(spec.tcp.at(flow.tcp));
+}
+
+/// Refuse a table by IP bytes that lacks packets which enter its tunnel.
+template <class T>
+void
+CheckTable(const std::vector<T>& table, uint32_t largest, const std::string& where)
+{
+    if (table.size() <= largest)
+    {
+        Refuse(where + ": expected the sizes of packets of up to " + std::to_string(largest) +
+               " bytes, got " + std::to_string(table.size()) + " numbers");
+    }
+}
+
+/// Refuse a tunnel that does not know what becomes of what enters it. \param number its own
+void
+CheckTables(const TunnelSpec& tunnel, size_t number, const ExperimentSpec& spec)
+{
+    uint32_t largest = 0;
+    for (const FlowSpec& flow : spec.flows)
+    {
+        largest = flow.tunnel == number ? std::max(largest, LargestOf(flow, spec)) : largest;
+    }
+    const std::string key = "tunnels." + std::to_string(number);
+    if (const auto* stream = std::get_if<StreamTunnelSpec>(&tunnel))
+    {
+        CheckTable(stream->writes, largest, key + ".writes");
+    }
+    const auto* datagram = std::get_if<DatagramTunnelSpec>(&tunnel);
+    if (datagram && !datagram->fec)
+    {
+        CheckTable(datagram->outer, largest, key + ".outer");
+    }
+    else if (datagram && !datagram->fec->inner.empty())
+    {
+        CheckTable(datagram->fec->inner, largest, key + ".fec.inner");
+    }
+}
+
 /// Refuse tunnels that go through themselves.
 void
 CheckCircles(const ExperimentSpec& spec)
@@ -180,6 +317,12 @@ void
 CheckNumbers(const ExperimentSpec& spec)
 {
     auto key = [](const char* list, size_t i) { return list + ("." + std::to_string(i)); };
+    CheckTimes(spec);
+    for (size_t i = 0; i < spec.links.size(); ++i)
+    {
+        CheckLink(spec.links[i].forward, key("links", i) + ".forward");
+        CheckLink(spec.links[i].reverse, key("links", i) + ".reverse");
+    }
     for (size_t i = 0; i < spec.hosts.size(); ++i)
     {
         CheckNumber(spec.hosts[i].machine, spec.hosts, key("hosts", i) + ".machine");
@@ -223,6 +366,18 @@ CheckNumbers(const ExperimentSpec& spec)
         {
             Refuse(key("flows", i) + ".role: expected flows before cross traffic before pings");
         }
+        if (flow.datagrams && (flow.datagrams->rate == 0 || flow.datagrams->last == 0))
+        {
+            Refuse(key("flows", i) + ".datagrams: expected a rate and a size above 0");
+        }
+        if (flow.datagrams && flow.datagrams->drawsPeriods && flow.datagrams->on == 0)
+        {
+            Refuse(key("flows", i) + ".datagrams.on: expected more than 0 with draws_periods");
+        }
+        if (!flow.datagrams && flow.writeSize == 0)
+        {
+            Refuse(key("flows", i) + ".write_size: expected 1 at least");
+        }
         if (flow.datagrams && !flow.tunnel)
         {
             continue;
@@ -230,6 +385,10 @@ CheckNumbers(const ExperimentSpec& spec)
         CheckNumber(flow.tcp, spec.tcp, key("flows", i) + ".tcp");
         CheckNumber(flow.appTcp, spec.tcp, key("flows", i) + ".app_tcp");
         CheckNumber(flow.targetTcp, spec.tcp, key("flows", i) + ".target_tcp");
+    }
+    for (size_t i = 0; i < spec.tunnels.size(); ++i)
+    {
+        CheckTables(spec.tunnels[i], i, spec);
     }
 }
 

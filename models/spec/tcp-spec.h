@@ -132,6 +132,21 @@ struct TcpSpec
                     ecn,
                     mtuProbing,
                     baseMss)
+    TUNNELCC_RANGES({"mss", 16, 65535},
+                    {"headerBytes", 20, 1024},
+                    {"synBytes", 20, 1024},
+                    {"receiveWindow", 1, 0x1p40},
+                    {"initialReceiveWindow", 0, 0x1p40},
+                    {"initialReceiveRoom", 0, 0x1p40},
+                    {"windowScale", 0, 14},
+                    {"sendBuffer", 1, 0x1p40},
+                    {"sendBufferPerSegment", 0, 1e9},
+                    {"initialWindow", 1, 65535},
+                    {"synLinearTimeouts", 0, 255},
+                    {"minRto", 1e3, 1e12},
+                    {"ackEvery", 1, 65535},
+                    {"mtuProbing", 0, 2},
+                    {"baseMss", 16, 65535, true});
 
     /// Whether segments carry timestamps (RFC 7323), which shows in their headers.
     bool HasTimestamps() const

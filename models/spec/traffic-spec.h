@@ -51,6 +51,14 @@ struct DatagramSpec
                     timeout,
                     attempts,
                     playout)
+    TUNNELCC_RANGES({"rate", 1, 1e12, true},
+                    {"packet", 0, 1 << 17},
+                    {"full", 0, 65535},
+                    {"last", 0, 1 << 17},
+                    {"header", 0, 65535},
+                    {"on", 1e3, 1e15, true},
+                    {"answer", 0, 1 << 17},
+                    {"timeout", 1e3, 1e15, true});
 };
 
 /// What a flow is to the experiment.
@@ -115,6 +123,12 @@ struct FlowSpec
                     writeSize,
                     datagrams,
                     role)
+    TUNNELCC_RANGES({"extraDelay", -1e15, 1e15},
+                    {"appPerByte", 0, 1e9},
+                    {"carrier", 0, 65535},
+                    {"preamble", 0, 1 << 30},
+                    {"rate", 1, 1e12, true},
+                    {"writeSize", 1, 1 << 30, true});
 };
 
 } // namespace tunnelcc

@@ -40,6 +40,7 @@ struct RelayWorkSpec
     double perWrite{0};   //!< ns for each further read or write on the carrier
 
     TUNNELCC_FIELDS(perByte, perMessage, perWrite)
+    TUNNELCC_RANGES({"perByte", 0, 1e9}, {"perMessage", 0, 1e12}, {"perWrite", 0, 1e12});
 
     /// CPU time (ns) of a message of `wire` carrier bytes that crosses in so many writes.
     double Of(uint32_t wire, uint32_t writes) const
@@ -60,6 +61,7 @@ struct RelayDirectionSpec
     RelayWorkSpec read;
 
     TUNNELCC_FIELDS(layers, prefix, send, receive, read)
+    TUNNELCC_RANGES({"prefix", 0, 1 << 20});
 };
 
 /// One direction of a carrier that streams share.
@@ -82,6 +84,7 @@ struct MuxDirectionSpec
                     sessionWindow,
                     creditStep,
                     creditsFirstRead)
+    TUNNELCC_RANGES({"maxFrame", 1, 1 << 30});
 };
 
 /// Frames of streams that share a carrier. Sizes in bytes, without layers.
@@ -94,6 +97,11 @@ struct MuxFramesSpec
     uint32_t close{0};  //!< frame that ends a stream
 
     TUNNELCC_FIELDS(header, open, accept, credit, close)
+    TUNNELCC_RANGES({"header", 0, 65535},
+                    {"open", 0, 65535},
+                    {"accept", 0, 65535},
+                    {"credit", 0, 65535},
+                    {"close", 0, 65535});
 };
 
 /// How streams share a carrier.
@@ -113,6 +121,7 @@ struct RelayDatagramSpec
     uint32_t queue{0};    //!< most datagrams that wait for the relay to read them
 
     TUNNELCC_FIELDS(frame, separate, queue)
+    TUNNELCC_RANGES({"frame", 0, 65535});
 };
 
 /// The way from one relay to the next.
@@ -157,6 +166,7 @@ struct RelaySpec
                     rudp,
                     quic,
                     udp)
+    TUNNELCC_RANGES({"copyBuffer", 1, 1 << 30}, {"handshake", 0, 1 << 20});
 };
 
 /// CPU time of handling one packet.
@@ -166,6 +176,7 @@ struct PacketCostSpec
     double perByte{0};   //!< ns per inner IP byte
 
     TUNNELCC_FIELDS(perPacket, perByte)
+    TUNNELCC_RANGES({"perPacket", 0, 1e12}, {"perByte", 0, 1e9});
 };
 
 /// A queue of packets for a program: at its device, or at its UDP socket.
@@ -219,6 +230,7 @@ struct UplinksSpec
     uint32_t returnAfter{0}; //!< and works again when it is fewer intervals old
 
     TUNNELCC_FIELDS(routes, use, interval, probe, failAfter, returnAfter)
+    TUNNELCC_RANGES({"interval", 1e6, 3.6e12, true}, {"probe", 0, 65535});
 };
 
 /// A tunnel in which each packet becomes a datagram, which is fragmented where it does not fit.
@@ -237,6 +249,7 @@ struct DatagramTunnelSpec
     std::optional<UplinksSpec> uplinks;
 
     TUNNELCC_FIELDS(route, end, outer, ecn, dontFragment, fec, under, uplinks)
+    TUNNELCC_RANGES({"outer", 0, 65535});
 };
 
 /// A tunnel that writes packets into one TCP connection, the carrier of all flows.
@@ -255,6 +268,7 @@ struct StreamTunnelSpec
     std::optional<FlowSpec> under; //!< the flow as which its carrier goes through another tunnel
 
     TUNNELCC_FIELDS(route, end, writes, handshake, layers, start, carrierTcp, carrierCc, under)
+    TUNNELCC_RANGES({"writes", 0, 1 << 20}, {"handshake", 0, 1 << 20});
 };
 
 using TunnelSpec = std::variant<RelaySpec, DatagramTunnelSpec, StreamTunnelSpec>;

@@ -3,6 +3,7 @@
  */
 #include "datagram-sender.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace tunnelcc
@@ -36,16 +37,26 @@ DatagramSender::DatagramSender(EventLoop& loop,
 int64_t
 DatagramSender::TimeOf(uint64_t burst) const
 {
-    double bits = static_cast<double>(burst) * m_burstBytes * 8;
-    auto sending = static_cast<int64_t>(bits / m_spec.rate * 1e9);
-    int64_t silence = m_spec.on > 0 ? sending / m_spec.on * m_spec.off : 0;
-    return m_start + sending + silence;
+    const double bits = static_cast<double>(burst) * m_burstBytes * 8;
+    const double whole = bits / m_spec.rate * 1e9;
+    if (whole >= static_cast<double>(NEVER))
+    {
+        return NEVER;
+    }
+    const auto sending = static_cast<int64_t>(whole);
+    if (m_spec.on == 0 || m_spec.off == 0)
+    {
+        return m_start + sending;
+    }
+    const int64_t periods = sending / m_spec.on;
+    return periods < NEVER / m_spec.off ? m_start + sending + periods * m_spec.off : NEVER;
 }
 
 int64_t
 DatagramSender::Draw(double mean)
 {
-    return static_cast<int64_t>(-std::log(m_draws.RandU01()) * mean);
+    const double drawn = -std::log(m_draws.RandU01()) * mean;
+    return static_cast<int64_t>(std::min(drawn, static_cast<double>(NEVER)));
 }
 
 int64_t
@@ -56,7 +67,11 @@ DatagramSender::NextTime()
         return TimeOf(m_bursts);
     }
     const double gap = m_burstBytes * 8 / m_spec.rate * 1e9;
-    m_clock += m_spec.drawsGaps ? Draw(gap) : static_cast<int64_t>(gap);
+    m_clock += m_spec.drawsGaps ? Draw(gap) : static_cast<int64_t>(std::min(gap, 1.0 * NEVER));
+    if (m_clock >= NEVER)
+    {
+        return NEVER;
+    }
     if (m_spec.drawsPeriods && m_clock >= m_pauseAt)
     {
         m_clock = m_pauseAt + Draw(static_cast<double>(m_spec.off));

@@ -59,6 +59,18 @@ Capture::AddMessages(const MtuMessages&, uint32_t, uint32_t, const Channel&)
 }
 
 Channel
+Capture::AddPassing(uint32_t, CaptureInterface, CaptureDirection, const Channel&)
+{
+    __builtin_trap();
+}
+
+Channel
+Capture::AddPassingBehind(const RouteStepSpec&, CaptureDirection, const Channel&)
+{
+    __builtin_trap();
+}
+
+Channel
 Capture::AddLink(uint32_t, bool, PathDirection&, const Channel&)
 {
     __builtin_trap();

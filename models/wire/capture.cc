@@ -5,6 +5,7 @@
 
 #include "datagram-format.h"
 
+#include <algorithm>
 #include <unordered_map>
 
 namespace tunnelcc
@@ -169,6 +170,38 @@ class Capture::SenderTap final : public PacketDevice
     PacketSink* m_latestReceiver{nullptr};
     std::map<PacketSink*, PacketSink*> m_receivers; //!< those and who takes their place
     std::vector<std::unique_ptr<Arrival>> m_arrivals;
+};
+
+/// Stands in front of what a host on the way sends into.
+class Capture::PassingTap final : public PacketDevice
+{
+  public:
+    PassingTap(Capture& capture, const Spot& spot, const Channel& onward)
+        : m_capture(capture),
+          m_spot(spot),
+          m_onward(onward)
+    {
+    }
+
+    void Send(int64_t now,
+              const Packet& packet,
+              uint32_t ipBytes,
+              const PacketExtras* extras) override
+    {
+        const SeenPacket seen{now, packet, ipBytes, extras};
+        m_capture.See(m_spot, m_capture.m_table.FormatOf(packet, seen.Receiver()), seen);
+        m_onward.Send(now, packet, ipBytes, extras);
+    }
+
+    MtuSource* GetMtuSource() override
+    {
+        return m_onward.GetMtuSource();
+    }
+
+  private:
+    Capture& m_capture;
+    const Spot m_spot;
+    Channel m_onward;
 };
 
 /// One direction of a captured link: finds out what becomes of packets.
@@ -372,6 +405,35 @@ Capture::AddMessages(const MtuMessages& messages,
 }
 
 Channel
+Capture::AddPassing(uint32_t host,
+                    CaptureInterface interface,
+                    CaptureDirection direction,
+                    const Channel& channel)
+{
+    const std::optional<Spot> spot = SpotAt(host, interface, direction);
+    return spot ? Channel(*m_taps.emplace_back(std::make_unique<PassingTap>(*this, *spot, channel)))
+                : channel;
+}
+
+Channel
+Capture::AddPassingBehind(const RouteStepSpec& link,
+                          CaptureDirection direction,
+                          const Channel& channel)
+{
+    for (const CapturePlaceSpec& place : m_spec.places)
+    {
+        const auto isHere = [&](const RouteStepSpec& it) {
+            return it.link == link.link && it.isReverse == link.isReverse;
+        };
+        if (place.host && std::ranges::any_of(place.arrivals, isHere))
+        {
+            return AddPassing(*place.host, CaptureInterface::LINK, direction, channel);
+        }
+    }
+    return channel;
+}
+
+Channel
 Capture::AddLink(uint32_t link, bool isReverse, PathDirection& direction, const Channel& channel)
 {
     for (uint32_t place = 0; place < m_spec.places.size(); ++place)
@@ -434,8 +496,8 @@ Capture::AddSender(PacketFormat& format, const WireEnds& ends, End sender, const
         *this,
         format,
         channel,
-        SpotAt(ends.hosts[sender], ends.interface, CaptureDirection::OUT),
-        SpotAt(ends.hosts[Other(sender)], ends.interface, CaptureDirection::IN))));
+        SpotAt(ends.hosts[sender], ends.interfaces[sender], CaptureDirection::OUT),
+        SpotAt(ends.hosts[Other(sender)], ends.interfaces[Other(sender)], CaptureDirection::IN))));
 }
 
 std::optional<Capture::Spot>
@@ -458,7 +520,7 @@ IpAddress
 Capture::AddressAt(const WireEnds& ends, End end) const
 {
     constexpr uint8_t FIRST_TUNNEL = 8;
-    switch (ends.interface)
+    switch (ends.interfaces[end])
     {
     case CaptureInterface::LOOPBACK:
         return Loopback(m_spec.tunnels.at(ends.tunnel).ip);

@@ -32,7 +32,7 @@ namespace tunnelcc
 struct WireEnds
 {
     PerEnd<uint32_t> hosts;
-    CaptureInterface interface{CaptureInterface::LINK};
+    PerEnd<CaptureInterface> interfaces{CaptureInterface::LINK, CaptureInterface::LINK};
     uint32_t tunnel{0}; //!< whose devices they use
     uint16_t port{0};   //!< that the server listens at
 };
@@ -135,6 +135,21 @@ class Capture
                         uint32_t link,
                         const Channel& channel);
 
+    /**
+     * Add what passes a host on its way: a gateway, or a router.
+     * \param host its number  \param interface,direction where and how it is seen there
+     * \param channel that the host sends into
+     */
+    Channel AddPassing(uint32_t host,
+                       CaptureInterface interface,
+                       CaptureDirection direction,
+                       const Channel& channel);
+
+    /// Add what passes the host to which a direction of a link leads, likewise.
+    Channel AddPassingBehind(const RouteStepSpec& link,
+                             CaptureDirection direction,
+                             const Channel& channel);
+
     /// Add what enters a link in one direction. \param channel into it
     Channel AddLink(uint32_t link,
                     bool isReverse,
@@ -160,6 +175,7 @@ class Capture
   private:
     class Arrival;
     class SenderTap;
+    class PassingTap;
     class LinkSide;
     class LinkTap;
 

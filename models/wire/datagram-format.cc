@@ -16,6 +16,10 @@ constexpr uint16_t ETHERTYPE_VLAN = 0x8100; // IEEE 802.1Q, as the tag
 constexpr uint32_t ETHERNET_BYTES = 14;
 constexpr uint32_t TAG_BYTES = 4;
 
+/// What is encrypted has so many bytes at least (RFC 8439, section 2.8). Wireshark takes a packet
+/// of WireGuard with fewer for a wrong one.
+constexpr uint32_t LEAST_ENCRYPTED_BYTES = 16;
+
 /// \param ip version inside  \param number,payload,devices,bytes as of WriteTunnelHeaders()
 void
 WriteLayer(const CaptureLayerSpec& layer,
@@ -170,6 +174,10 @@ TunnelFormat::WriteWhole(const SeenPacket& seen,
                                             {m_self.port, m_other.port},
                                             m_whole.bytes);
     m_whole.headers = static_cast<uint32_t>(m_whole.bytes.size());
+    if (!isPlain)
+    {
+        m_whole.headers = std::min(length, m_whole.headers + LEAST_ENCRYPTED_BYTES);
+    }
     const TunnelExit* exit = m_table.Of(seen.Receiver()).exit;
     if (isPlain && exit)
     {

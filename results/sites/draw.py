@@ -24,7 +24,7 @@ def fail_over(result: tc.Result) -> Figure:
     figure = Figure(figsize=(7.1, 4.2))
     rates, rtts = figure.subplots(2, 1, sharex=True)
     first = result.network.topology.links["uplink-1"].path
-    cut, back = (moment for moment, _ in first.over_time("loss")[-2:])
+    ((cut, back),) = first.outages
     colour = algorithm_style("cubic")["color"]
     goodput = result["flow_goodput_series"][0] * 1e-6
     rates.plot(result["time"], goodput, color=colour, lw=1.2)

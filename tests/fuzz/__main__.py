@@ -18,12 +18,13 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from tests.fuzz import experiments, inputs, kills, measurements, store
+from tests.fuzz import experiments, inputs, kills, measurements, specs, store
 
 _FUZZERS: dict[str, Any] = {
     "experiments": experiments.Fuzzer,
     "inputs": inputs.Fuzzer,
     "measurements": measurements.Fuzzer,
+    "specs": specs.Fuzzer,
     "store": store.Fuzzer,
     "kills": kills.Fuzzer,
 }

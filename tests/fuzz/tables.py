@@ -211,6 +211,9 @@ class Draw:
             table["handover"] = draw.choice(("overtake", "in-order", "lost"))
         elif self._maybe(0.1) and not {"rate_steps", "buffer_steps"} & set(table):
             table["trace"] = str(self._directory / _TRACES[2])
+        if self._maybe(0.1):
+            begin, length = self._duration * draw.random(), self._near(1e-3, 1)
+            table["outages"] = [[_time(begin), _time(begin + length)], [_time(begin + 2 * length)]]
         if self._maybe(0.15):
             table["reverse"] = self._direction(0.2)
             for key in ("reverse_loss", "reverse_rate", "reverse_buffer"):

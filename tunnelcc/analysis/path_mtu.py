@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tunnelcc.catalog.values import LEAST_MTU, MOST_MTU
+from tunnelcc.network.tunnels import PacketTunnel
 
 if TYPE_CHECKING:
     from tunnelcc.network.resolved import ResolvedNetwork
@@ -42,25 +43,61 @@ class Change(NamedTuple):
 
 
 def of_links(network: ResolvedNetwork, totals: Mapping[str, Any]) -> Iterator[Small]:
-    """Yield what each link with a smaller MTU did, and which keys to change.
+    """Yield what each direction of a link with a smaller MTU did, and which keys to change.
 
-    ``totals``: of the run, as ``Result.totals()`` returns them.
+    ``totals``: of the run, as ``Result.totals()`` returns them; counts are of the measured part.
     """
     stalled = tuple(i for i, flow in enumerate(totals["flows"]) if not flow["flow_goodput"])
     for name, link in network.topology.links.items():
-        ways = [totals["links"][name][way] for way in ("forward", "reverse")]
-        too_big, fragmented, dropped = (
-            sum(way[f"link_{count}"] or 0 for way in ways)
-            for count in ("mtu_drops", "fragmented", "fragment_drops")
-        )
-        if too_big or fragmented or dropped:
-            is_told = link.path.too_big == "tell"
-            is_hole = bool(dropped or (too_big and not is_told))
-            keys = tuple(_keys(network, link, is_hole)) if is_hole or fragmented else ()
-            yield Small(
-                name, link.path.mtu, too_big, is_told, dropped, fragmented,
-                stalled if is_hole else (), keys,
-            )  # fmt: skip
+        for way, (start, end) in (("forward", link.ends), ("reverse", link.ends[::-1])):
+            too_big, fragmented, dropped = (
+                totals["links"][name][way][f"link_{count}"] or 0
+                for count in ("mtu_drops", "fragmented", "fragment_drops")
+            )
+            if too_big or fragmented or dropped:
+                is_told = link.path.too_big == "tell"
+                is_hole = bool(dropped or (too_big and not is_told))
+                keys = tuple(_keys(network, link, is_hole)) if is_hole or fragmented else ()
+                yield Small(
+                    f"{name} ({start} → {end})", link.path.mtu, too_big, is_told, dropped,
+                    fragmented, stalled if is_hole else (), keys,
+                )  # fmt: skip
+
+
+class Divided(NamedTuple):
+    """Packets of a tunnel that its end fragmented, of those ``offered`` to its device.
+
+    ``end``: the host to which they went; ``mtu``: what they did not fit into, IP bytes; ``key``:
+    what changes it; ``most``: its largest value that fits.
+    """
+
+    tunnel: str
+    end: str
+    fragmented: int
+    offered: int
+    mtu: int
+    key: str
+    most: int
+
+
+def of_tunnels(network: ResolvedNetwork, totals: Mapping[str, Any]) -> Iterator[Divided]:
+    """Yield what ends of tunnels fragmented in each direction because their devices are too large.
+
+    Their hosts know the MTU of the path. ``totals``: as of of_links().
+    """
+    for placed, tunnel in zip(network.tunnels, totals["tunnels"], strict=True):
+        layer = placed.layer
+        if not isinstance(layer, PacketTunnel) or layer.keys.entry.HAS_CARRIERS:
+            continue
+        most = _largest(layer, min(layer.mtu, layer.crossed_mtu), layer.crossed_mtu)
+        ends = placed.ends[::-1] if placed.sender == "client" else placed.ends
+        for way, end in zip(("forward", "reverse"), ends, strict=True):
+            counts = tunnel.get(way)
+            if most is not None and counts is not None and counts["tunnel_fragmented"]:
+                yield Divided(
+                    tunnel["tunnel"], end, counts["tunnel_fragmented"], counts["tunnel_packets"],
+                    layer.crossed_mtu, f"{placed.key}.mtu", most,
+                )  # fmt: skip
 
 
 def largest_device(traffic: Traffic, mtu: int) -> int | None:
@@ -68,8 +105,13 @@ def largest_device(traffic: Traffic, mtu: int) -> int | None:
     tunnel = traffic.packet_tunnel
     if tunnel is None or not traffic.sends_datagrams:
         return None
+    return _largest(tunnel, min(traffic.below.mtu, mtu), mtu)
+
+
+def _largest(tunnel: PacketTunnel, most: int, mtu: int) -> int | None:
+    """As largest_device(); at most ``most``."""
     keys = tunnel.keys
-    for size in range(min(traffic.below.mtu, mtu), LEAST_MTU - 1, -1):
+    for size in range(most, LEAST_MTU - 1, -1):
         outer = keys.entry.across_path(size, MOST_MTU, keys.mode, size, "random", tunnel.versions)
         if sum(outer) <= mtu:
             return size

@@ -9,7 +9,7 @@ from pydantic import model_validator
 from tunnelcc.catalog.cited import Cited
 from tunnelcc.catalog.layers import Fec, PacketLayers, Place, Surroundings, wrap
 from tunnelcc.catalog.packets import PacketEntry, QueuePackets
-from tunnelcc.catalog.values import IPV4, NO_FEC, IpVersions
+from tunnelcc.catalog.values import IPV4, NO_FEC, PROBE_COUNT, PROBE_INTERVAL, IpVersions
 from tunnelcc.errors import MISSING, ConfigError, Problem
 from tunnelcc.schema import SWITCH, choice, size
 
@@ -60,6 +60,19 @@ class OuterDf(Cited):
     tells_host: Annotated[bool, SWITCH] = False
 
 
+class FailOver(Cited):
+    """Probes over each of several routes, by which an end finds one that works.
+
+    ``probe``: UDP payload of a probe and of its answer. A route fails when its last answer is more
+    than ``fail_after`` intervals old, and works again when it is less than ``return_after`` old.
+    """
+
+    probe: Annotated[int, size(1, 1200)]
+    probe_interval: Annotated[float, PROBE_INTERVAL]
+    fail_after: Annotated[int, PROBE_COUNT]
+    return_after: Annotated[int, PROBE_COUNT]
+
+
 class DatagramEntry(PacketEntry):
     """A tunnel that sends each packet in its own datagram."""
 
@@ -78,6 +91,7 @@ class DatagramEntry(PacketEntry):
     socket: Socket
     ecn: Ecn
     outer_df: OuterDf | None = None  # else wanted
+    fail_over: FailOver | None = None  # else the program uses one route
 
     def check(self, changes: Mapping[str, Any]) -> None:
         """Also raise ConfigError for FEC that the mode does not have, or cannot have."""

@@ -36,6 +36,10 @@ Rate = Annotated[float, rate(10e3, 400e9)]
 #: Of RUDP. The client tells it as a number of KiB/s that has 15 bits.
 RUDP_RATE = rate(10e3, 268.4e6)
 
+#: Of probes over several routes: time between them, and numbers of such times.
+PROBE_INTERVAL = time(1e-3, 3600)
+PROBE_COUNT = whole(1, 1000)
+
 #: Shards of a group that a Reed–Solomon code over GF(2^8) can tell apart.
 MOST_SHARDS = 255
 #: What leaves FEC out, in place of shards.

@@ -16,6 +16,7 @@ from tunnelcc.schema import (
     BUFFER,
     POSITIVE_SHARE,
     SHARE,
+    SPANS,
     Kind,
     Model,
     choice,
@@ -334,6 +335,12 @@ class DuplexLink(LinkDirection):
         description="later RTTs: a list of times and RTTs, of which each direction has half; a "
         "packet has the delay of the time at which it leaves the bottleneck",
     )
+    outages: Annotated[tuple[tuple[float, float], ...], SPANS] = Field(
+        (),
+        description="times in which the link is cut, in both directions: a list of begins and ends "
+        "([['10s', '25s']]), or of a begin alone ([['10s']]); packets that would leave the "
+        "bottleneck then are lost",
+    )
     handover: Annotated[str, choice("overtake", "in-order", "lost")] = Field(
         "overtake",
         description="what becomes of packets in flight when the RTT changes; overtake: they keep "
@@ -499,7 +506,8 @@ class Path(DuplexLink):
 
     @model_validator(mode="after")
     def _check(self) -> "Self":
-        problems = list(self.problems())
+        # Whether the other direction has the same rate depends on the flows: see checks.problems().
+        problems = list(self.symmetric().problems())
         if problems:
             raise ConfigError(*problems)
         return self

@@ -4,7 +4,7 @@
 import re
 from collections.abc import Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from pydantic import Field, PrivateAttr, field_validator, model_serializer, model_validator
 
@@ -16,6 +16,8 @@ from tunnelcc.catalog.values import (
     MOST_MTU,
     NO_FEC,
     PARITY,
+    PROBE_COUNT,
+    PROBE_INTERVAL,
     Interval,
     Rate,
     Resend,
@@ -270,11 +272,21 @@ _ROUTES = "a list of routes, such as [['edge-a', 'isp-2', 'edge-b']]"
 _ROUTES_KIND = Kind(_parse_routes, lambda routes: [list(it) for it in routes], _ROUTES)
 
 
-class Uplinks(Model):
-    """More routes between a tunnel's gateways, beside the one on the way of its flows.
+#: UDP payload of a control packet of BFD (RFC 5880, section 4.1), by which routers find cut routes.
+_PROBE = 24
 
-    The times of probes are EthUDP's: a fail-over takes 5 to 6 seconds.
-    """
+
+class Probes(NamedTuple):
+    """Probes over several routes: UDP payload (bytes), time (s) between them, numbers of such."""
+
+    probe: int
+    probe_interval: float
+    fail_after: int
+    return_after: int
+
+
+class Uplinks(Model):
+    """More routes between a tunnel's gateways, beside the one on the way of its flows."""
 
     routes: Annotated[tuple[tuple[str, ...], ...], _ROUTES_KIND] = Field(
         description="these routes, each as its hosts from the first gateway to the second"
@@ -285,23 +297,47 @@ class Uplinks(Model):
         "each flow, or for each tunnel that goes through this one, in turn; packets: a route for "
         "each packet, in turn",
     )
-    probe_interval: Annotated[float, time(1e-3, 3600)] = Field(
-        1.0, description="time between the probes that each end sends over each route"
+    probe_interval: Annotated[float, PROBE_INTERVAL] | None = Field(
+        None,
+        description="time between the probes that each end sends over each route; default: the "
+        "entry's",
     )
-    fail_after: Annotated[int, whole(1, 1000)] = Field(
-        5, description="a route fails when its last answer is more than so many intervals old"
+    fail_after: Annotated[int, PROBE_COUNT] | None = Field(
+        None,
+        description="a route fails when its last answer is more than so many intervals old; "
+        "default: the entry's",
     )
-    return_after: Annotated[int, whole(1, 1000)] = Field(
-        4, description="a route works again when its last answer is less than so many intervals old"
+    return_after: Annotated[int, PROBE_COUNT] | None = Field(
+        None,
+        description="a route works again when its last answer is less than so many intervals old; "
+        "default: the entry's",
     )
 
-    @model_validator(mode="after")
-    def _check_return(self) -> "Self":
-        most = self.fail_after + 1
-        if self.return_after > most:  # it would fail and return in turn
+    def probes(self, entry: catalog.Entry) -> Probes:
+        """Return the probes of a fail-over over a tunnel of ``entry``.
+
+        Raises ConfigError for an entry without any, unless all keys of probes are given.
+        """
+        own = getattr(entry, "fail_over", None)
+
+        def value(key: str) -> Any:
+            given = getattr(self, key)
+            return getattr(own, key, None) if given is None else given
+
+        values = [value(key) for key in ("probe_interval", "fail_after", "return_after")]
+        if None in values:
+            expected = (
+                f"flows or packets, because {entry.name} has no probes that tell when a route is "
+                "cut, as ethudp has; for others, such as a routing daemon's, give probe_interval, "
+                "fail_after and return_after"
+            )
+            raise ConfigError(Problem("use", self.use, expected))
+        probes = Probes(getattr(own, "probe", _PROBE), *values)
+        most = probes.fail_after + 1
+        if probes.return_after > most:  # it would fail and return in turn
             expected = f"at most {most}, which is fail_after + 1"
-            raise ConfigError(Problem("return_after", self.return_after, expected))
-        return self
+            raise ConfigError(Problem("return_after", probes.return_after, expected))
+        return probes
 
     def taken_by(self, flow: int) -> int:
         """Return the number of the route that a flow takes, of all, if flows take them in turn."""
@@ -423,6 +459,11 @@ class Tunnel(FlowControl, PacketTunnel):
             if self.under is not None and not self.under.is_none:
                 expected = "no value with under: the tunnel below has the routes"
                 raise ConfigError(Problem("uplinks.routes", routes, expected))
+            if self.uplinks.use == "fail-over":
+                try:
+                    self.uplinks.probes(self.entry)
+                except ConfigError as error:
+                    raise error.below("uplinks") from None
         if self.relays and self.chain:
             raise ConfigError(Problem("relays", self.relays, "no value, because chain is given"))
         ccs = {"cc": self.cc, **{f"chain.{i}.cc": hop.cc for i, hop in enumerate(self.chain)}}

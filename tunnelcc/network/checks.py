@@ -55,7 +55,9 @@ def problems(
         yield from misplaced
         return
     found = network()
-    yield from list(_of_ip(found)) or _of_network(found)
+    links = found.topology.links.values()
+    of_links = [problem.below(link.key) for link in links for problem in link.path.problems()]
+    yield from of_links or list(_of_ip(found)) or _of_network(found)
 
 
 def _of_flow(experiment: ExperimentKeys, index: int, flow: Flow) -> Iterator[Problem]:

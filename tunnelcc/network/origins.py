@@ -210,7 +210,8 @@ def tunnel(placed: ResolvedTunnel) -> dict[str, Number]:
     if uplinks is not None:
         numbers["routes"] = Number(uplinks.use, *stated(uplinks, f"{key}.uplinks", "use"))
         if uplinks.use == "fail-over":
-            fails = f"{uplinks.fail_after} × {format_time(uplinks.probe_interval)}"
+            probes = uplinks.probes(keys.entry)
+            fails = f"{probes.fail_after} × {format_time(probes.probe_interval)}"
             numbers["fails after"] = Number(fails, *stated(uplinks, f"{key}.uplinks", "fail_after"))
     is_datagram = not keys.entry.HAS_CARRIERS
     if is_datagram and isinstance(layer, PacketTunnel) and keys.receive_buffer is not None:

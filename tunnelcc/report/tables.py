@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tunnelcc import core
-from tunnelcc.analysis import busy, path_mtu
+from tunnelcc.analysis import busy, one_sided, path_mtu
 from tunnelcc.analysis.counters import path_leg
 from tunnelcc.analysis.values import Cause
 from tunnelcc.metrics import METRICS, drift, evaluate
@@ -101,6 +101,10 @@ def print_result(result: Result, metrics: Sequence[str] = ()) -> None:
         out.print(sentence, markup=False)
     for link in path_mtu.of_links(result.network, totals):
         out.print(warnings.mtu(link), markup=False)
+    for tunnel in path_mtu.of_tunnels(result.network, totals):
+        out.print(warnings.divided(tunnel), markup=False)
+    for queue in one_sided.of_links(result.network):
+        out.print(warnings.one_sided(queue), markup=False)
     if drifts := _drifts(totals):
         out.print(drifts, markup=False)
     if warning:

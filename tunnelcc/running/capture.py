@@ -121,7 +121,13 @@ class Capture:
             if name in links:
                 yield {"name": name, "link": links.index(name)}
             elif name in hosts:
-                yield {"name": name, "host": hosts.index(name)}
+                arrivals = [
+                    {"link": number, "is_reverse": is_reverse}
+                    for number, link in enumerate(network.topology.links.values())
+                    for is_reverse in (False, True)
+                    if link.ends[not is_reverse] == name
+                ]
+                yield {"name": name, "host": hosts.index(name), "arrivals": arrivals}
             else:
                 names = [*links, *hosts]
                 expected = "a link or a host: " + ", ".join(names[:12])

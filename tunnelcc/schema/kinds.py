@@ -7,6 +7,7 @@ what it expects. The type of a key is ``Annotated`` with its Kind.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -236,6 +237,34 @@ def size(least: int, most: int, at_zero: bool = False) -> Kind:
         units.parse_size, lambda value: units.format_size(int(value)), units.SIZE_EXPECTED,
         least, most, at_zero, "byte",
     )  # fmt: skip
+
+
+def _parse_spans(value: object) -> tuple[tuple[float, float], ...]:
+    parsed: list[tuple[float, float]] = []
+    for span in value if isinstance(value, (list, tuple)) else [value]:
+        if not isinstance(span, (list, tuple)) or len(span) not in (1, 2):
+            raise UnitError(_SPANS)
+        try:
+            times = [units.parse_time(moment) for moment in span]
+        except UnitError as error:
+            raise UnitError(_SPANS, error.hint) from None
+        begin, end = times[0], times[1] if len(times) > 1 else math.inf
+        if not (parsed[-1][1] if parsed else 0.0) <= begin < end or max(times) > 100_000:
+            raise UnitError(_SPANS)
+        parsed.append((begin, end))
+    return tuple(parsed)
+
+
+def _write_spans(value: Sequence[tuple[float, float]]) -> list[list[str]]:
+    return [[units.format_time(it) for it in span if it < math.inf] for span in value]
+
+
+_SPANS = (
+    "a list of [begin, end] such as [['10s', '25s'], ['40s', '41s']], in order of time, where the "
+    "last one may have no end"
+)
+#: Spans of time: tuples of begin and end (s). The last end may be infinite.
+SPANS = Kind(_parse_spans, _write_spans, _SPANS)
 
 
 def steps(of: Kind, example: str) -> Kind:

@@ -37,9 +37,6 @@ __all__ = ["experiment_spec", "layer_wire_bytes", "network_spec", "spec_text"]
 # What iperf3 writes on each connection before any data (COOKIE_SIZE in its source).
 _IPERF_COOKIE = 37
 
-# What EthUDP's probes and answers carry: PING:PING: and PONG:PONG:.
-_PROBE = 10
-
 
 def experiment_spec(experiment: Experiment) -> Spec:
     """Return the specification of ``experiment``."""
@@ -213,16 +210,19 @@ class _Builder:
         uplinks = placed.keys.uplinks
         if uplinks is None:
             return {}
-        return {
-            "uplinks": {
-                "routes": [self._number(route) for route in placed.uplinks[1:]],
-                "use": uplinks.use.replace("-", "_"),
-                "interval": nanoseconds(uplinks.probe_interval),
-                "probe": _PROBE + datagram_headers(self.experiment.path.ip),
-                "fail_after": uplinks.fail_after,
-                "return_after": uplinks.return_after,
-            }
+        spec: Spec = {
+            "routes": [self._number(route) for route in placed.uplinks[1:]],
+            "use": uplinks.use.replace("-", "_"),
         }
+        if uplinks.use == "fail-over":
+            probes = uplinks.probes(placed.keys.entry)
+            spec |= {
+                "interval": nanoseconds(probes.probe_interval),
+                "probe": probes.probe + datagram_headers(self.experiment.path.ip),
+                "fail_after": probes.fail_after,
+                "return_after": probes.return_after,
+            }
+        return {"uplinks": spec}
 
     def _under(self, placed: ResolvedTunnel) -> Spec:
         """The flow as which a tunnel's packets, or its carrier, go through another tunnel."""

@@ -10,6 +10,9 @@ from tunnelcc.config.queue import Cake, DropTail, Red
 from tunnelcc.network.topology import ResolvedLink, half_of
 from tunnelcc.specification.parts import Spec, nanoseconds, same
 
+# After every run, s.
+_NEVER = 1e6
+
 
 def link(packet: int, link: ResolvedLink, ip: int) -> Spec:
     """Both directions of a link.
@@ -36,6 +39,10 @@ def _direction(packet: int, link: ResolvedLink, ip: int, is_reverse: bool) -> Sp
             "policer": direction.policer and same(direction.policer, "PolicerSpec"),
             "jitter_deviation": nanoseconds(direction.deviation),
             "delay": link.delay(is_reverse),
+            "outages": [
+                {"begin": nanoseconds(begin), "end": nanoseconds(min(end, _NEVER))}
+                for begin, end in link.path.outages
+            ],
             "mtu": _mtu(link.path, ip),
         }
         | _delays(link, is_reverse)

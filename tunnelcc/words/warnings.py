@@ -6,7 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tunnelcc.analysis.busy import Busy, Machine
-from tunnelcc.analysis.path_mtu import Change, Small
+from tunnelcc.analysis.one_sided import OneSided
+from tunnelcc.analysis.path_mtu import Change, Divided, Small
 from tunnelcc.words import say
 from tunnelcc.words.lists import flows, joined
 
@@ -20,6 +21,15 @@ _DID = {
     "dropped": "dropped {count} fragments or packets that were to be fragmented",
     "fragmented": "fragmented {count} packets of more than {mtu} bytes",
 }
+_DIVIDED = (
+    "path MTU: {it.tunnel} fragmented {it.fragmented} of {it.offered} packets to {it.end}, because "
+    "they are larger than {it.mtu} bytes with its headers. This changes it: {it.key}, at most "
+    "{it.most} here."
+)
+_ONE_SIDED = (
+    "{it.key} = {it.queue} holds for data to {it.end}. Data to {it.other_end} wait in a drop-tail "
+    "queue ({it.other_key} changes it)."
+)
 _MTU = "path MTU: {link} {did}.{stalled}{keys}"
 
 
@@ -56,6 +66,16 @@ def mtu(it: Small) -> str:
     stalled = f" {flows(it.stalled)} delivered nothing." if it.stalled else ""
     keys = f" These change it: {'; '.join(map(_change, it.keys))}." if it.keys else ""
     return say(_MTU, link=it.link, did=", and ".join(did), stalled=stalled, keys=keys)
+
+
+def divided(it: Divided) -> str:
+    """Say what the end of a tunnel fragmented, and what would fit."""
+    return say(_DIVIDED, it=it)
+
+
+def one_sided(it: OneSided) -> str:
+    """Say that a queue discipline holds for one direction, and what changes the other."""
+    return say(_ONE_SIDED, it=it)
 
 
 def _change(it: Change) -> str:

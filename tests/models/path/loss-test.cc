@@ -7,6 +7,7 @@
  * Checks packet loss: random loss against the geometric distribution, periodic loss, bursts.
  */
 #include "event/random-stream.h"
+#include "event/time-units.h"
 #include "path/link.h"
 #include "support/simulation-test-case.h"
 
@@ -171,6 +172,91 @@ TEST_CASE(SimulationTestCase,
     Link link(none, LossStream());
     NS_TEST_EXPECT_MSG_EQ(link.Enqueue(7, 1'000), 7, "no loss is none");
 }
+
+class PeriodicLossStepsTest : public SimulationTestCase
+{
+  public:
+    using SimulationTestCase::SimulationTestCase;
+
+  private:
+    static constexpr int PACKETS = 22'490;
+
+    /// Numbers of the packets that a link loses whose loss has a value of `losses` in turn, from
+    /// each `every`-th packet on.
+    static std::vector<int> Lost(const std::vector<double>& losses, int every)
+    {
+        LinkSpec spec;
+        spec.loss = losses.front();
+        spec.lossPattern = LossPattern::PERIODIC;
+        for (int turn = 1; turn * every < PACKETS; ++turn)
+        {
+            spec.lossSteps.push_back({int64_t{turn} * every, losses[turn % losses.size()]});
+        }
+        Link link(spec, LossStream());
+        std::vector<int> lost;
+        for (int packet = 0; packet < PACKETS; ++packet)
+        {
+            if (link.Enqueue(packet, 1'000) == Link::DROPPED)
+            {
+                lost.push_back(packet);
+            }
+        }
+        return lost;
+    }
+
+    void DoRun() override
+    {
+        const std::vector<int> plain = Lost({0.02}, PACKETS);
+        NS_TEST_EXPECT_MSG_EQ(plain.size(), PACKETS / 50, "2 %");
+        for (const int every : {1, 7, 26, 49, 50, 1'000})
+        {
+            NS_TEST_EXPECT_MSG_EQ((Lost({0.02}, every) == plain),
+                                  true,
+                                  "a step each " << every << " packets that changes nothing");
+        }
+        // 375 packets at 0.1 % and 375 at 0.15 % are 0.94 of a loss.
+        NS_TEST_EXPECT_MSG_EQ_TOL(static_cast<double>(Lost({0.001, 0.0015}, 375).size()),
+                                  PACKETS * 0.00125,
+                                  1,
+                                  "two values in turn");
+        NS_TEST_EXPECT_MSG_EQ_TOL(static_cast<double>(Lost({0.01, 0, 0.03}, 20).size()),
+                                  PACKETS * 0.04 / 3,
+                                  2,
+                                  "one of them none");
+        // After half of the way to a loss of 1 %, 5 packets are the other half at 10 %.
+        const std::vector<int> faster = Lost({0.01, 0.1}, 50);
+        NS_TEST_EXPECT_MSG_EQ(faster.front(), 54, "the way that is left");
+    }
+};
+
+ADD_CASE(PeriodicLossStepsTest, "Periodic loss goes on where it was when a step comes");
+
+class OutageTest : public SimulationTestCase
+{
+  public:
+    using SimulationTestCase::SimulationTestCase;
+
+  private:
+    void DoRun() override
+    {
+        LinkSpec spec;
+        spec.rate = 8e6; // 1000 bytes a millisecond
+        spec.outages = {{10 * MS, 20 * MS}, {20 * MS, 21 * MS}, {30 * MS, 31 * MS}};
+        Link link(spec, LossStream());
+        for (int packet = 0; packet < 40; ++packet)
+        {
+            const int64_t leaves = (packet + 1) * MS;
+            const bool isCut =
+                (leaves >= 10 * MS && leaves < 21 * MS) || (leaves >= 30 * MS && leaves < 31 * MS);
+            NS_TEST_EXPECT_MSG_EQ(link.Enqueue(packet * MS, 1'000),
+                                  (isCut ? Link::DROPPED : leaves),
+                                  "packet " << packet);
+        }
+        NS_TEST_EXPECT_MSG_EQ(link.RandomLosses().all, 12, "counted");
+    }
+};
+
+ADD_CASE(OutageTest, "A cut link loses what would leave it, and nothing else");
 
 class GilbertElliottTest : public SimulationTestCase
 {

@@ -6,6 +6,7 @@
  * \file
  * Checks specifications and their text: lists of members, round trips, what is refused and how.
  */
+#include "event/time-units.h"
 #include "spec/spec-text.h"
 #include "support/specs.h"
 #include "support/test-case.h"
@@ -67,10 +68,11 @@ MakeRichSpec()
                                    {"count", 4},
                                    {"switch", true},
                                    {"choice", "None"}};
-    Forward(spec).rateSteps = {{1, 1.0 / 3}};
-    Forward(spec).queue = RedSpec{.minThreshold = 1, .weight = 2e-3};
+    Forward(spec).rateSteps = {{1, 1e6 / 3}};
+    Forward(spec).queue =
+        RedSpec{.minThreshold = 1, .maxThreshold = 2, .weight = 2e-3, .meanPacketTime = 1};
     Forward(spec).gilbertElliott = GilbertElliottSpec{0.002, 0.3, 0, 1};
-    Forward(spec).policer.emplace();
+    Forward(spec).policer = PolicerSpec{.rate = 1e6};
     Forward(spec).jitter = 5;
     Forward(spec).jitterDistribution = JitterDistribution::HALF_NORMAL;
     Forward(spec).jitterReorders = true;
@@ -129,7 +131,8 @@ class RefusalTest : public ns3::TestCase
         Expect(R"({"links": [{"forward": {"queue": {"kind": "x"}}}]})",
                "links.0.forward.queue: expected an object whose kind is one of drop-tail, codel");
         Expect(R"({"flows": [{}, {"rate": "x"}]})", "flows.1.rate: expected a number, got \"x\"");
-        Expect(R"({"flows": [{}]})", "flows.0.route: expected a number below 0, got 0");
+        Expect(R"({"duration": 1000, "probe_interval": 100000, "flows": [{}]})",
+               "flows.0.route: expected a number below 0, got 0");
         ExperimentSpec spec = MakeRelaySpec(false);
         spec.routes[1].sent.server[0].link = 1;
         Expect(FormatSpec(spec), "routes.1.sent.server.0.link: expected a number below 1, got 1");
@@ -160,5 +163,80 @@ class RefusalTest : public ns3::TestCase
 };
 
 ADD_CASE(RefusalTest, "What does not fit is refused with its member's path");
+
+class RangeTest : public ns3::TestCase
+{
+  public:
+    using ns3::TestCase::TestCase;
+
+  private:
+    void Expect(const ExperimentSpec& spec, const std::string& complaint)
+    {
+        ExpectText(FormatSpec(spec), complaint);
+    }
+
+    void ExpectText(const std::string& text, const std::string& complaint)
+    {
+        std::string message;
+        try
+        {
+            ParseSpec(text);
+        }
+        catch (const std::invalid_argument& error)
+        {
+            message = error.what();
+        }
+        NS_TEST_EXPECT_MSG_EQ(message.rfind(complaint, 0), 0, complaint << ", not: " << message);
+    }
+
+    template <class Change>
+    void Refuses(Change&& change, const std::string& complaint)
+    {
+        ExperimentSpec spec = MakePlainSpec();
+        change(spec);
+        Expect(spec, complaint);
+    }
+
+    void DoRun() override
+    {
+        const std::string text = FormatSpec(MakePlainSpec());
+        ParseSpec(text); // as it is, it is right
+        Refuses([](auto& it) { it.hosts[0].cores = 0; },
+                "hosts.0.cores: expected a whole number from 1 to 1024, got 0");
+        Refuses([](auto& it) { it.hosts[1].speed = 0; }, "hosts.1.speed: expected a number from");
+        Refuses([](auto& it) { it.probeInterval = 3; }, "probe_interval: expected a whole number");
+        Refuses([](auto& it) { it.duration = 0; }, "duration: expected a whole number");
+        Refuses([](auto& it) { it.duration = int64_t{1} << 62; }, "duration: expected a whole");
+        Refuses([](auto& it) { it.warmup = it.duration; }, "warmup: expected less than duration");
+        Refuses([](auto& it) { it.warmup = -1; }, "warmup: expected a whole number from 0");
+        Refuses([](auto& it) { it.duration = 100'000 * it.probeInterval * 1'000; },
+                "probe_interval: expected at most 10000000 of it in duration");
+        Refuses([](auto& it) { it.tcp[0].mss = 0; }, "tcp.0.mss: expected a whole number from 16");
+        Refuses([](auto& it) { Forward(it).loss = 1.5; },
+                "links.0.forward.loss: expected a number from 0 to 1, got 1.5");
+        Refuses([](auto& it) { Reverse(it).rate = -1; },
+                "links.0.reverse.rate: expected 0, or a number from 1 to 1e+12, got -1");
+        Refuses([](auto& it) { it.flows[0].extraDelay.server = int64_t{-1} << 60; },
+                "flows.0.extra_delay.server: expected a whole number from -1e+15");
+        Refuses([](auto& it) { it.flows[0].writeSize = 0; }, "flows.0.write_size: expected 1");
+        Refuses([](auto& it) { Forward(it).lossSteps = {{2, 0.1}, {1, 0.1}}; },
+                "links.0.forward.loss_steps.1.time: expected more than 2, got 1");
+        Refuses([](auto& it) { Forward(it).ratePeriod = SECOND; },
+                "links.0.forward.rate_period: expected the time of the last step");
+        Refuses([](auto& it) { Forward(it).outages = {{5, 9}, {8, 10}}; },
+                "links.0.forward.outages.1.begin: expected 9 at least");
+        Refuses([](auto& it) { Forward(it).queue = CodelSpec{}; },
+                "links.0.forward.queue.target: expected a whole number from 1000");
+        for (const char* name : {"probe_interval", "duration"})
+        {
+            std::string without = text;
+            const size_t begin = without.find("\"" + std::string(name) + "\"");
+            without.erase(begin, without.find(',', begin) + 1 - begin);
+            ExpectText(without, std::string(name) + ": expected a whole number");
+        }
+    }
+};
+
+ADD_CASE(RangeTest, "Numbers outside of their ranges are refused, missing ones too");
 
 } // namespace

@@ -59,12 +59,12 @@ class FakeStream final : public ByteStream
         isClosed = true;
     }
 
-    /// Let `bytes` of those in flight arrive at `peer`.
-    void Deliver(FakeStream& peer, uint64_t bytes)
+    /// Let `bytes` of those in flight arrive at `peer`, at `now` ns.
+    void Deliver(FakeStream& peer, uint64_t bytes, int64_t now = 0)
     {
         inFlight -= bytes;
         peer.m_readable += bytes;
-        peer.Tell();
+        peer.Tell(now);
     }
 
     /// Let all arrive, and the end, if this is closed.
@@ -74,22 +74,22 @@ class FakeStream final : public ByteStream
         Deliver(peer, inFlight);
     }
 
-    /// Make room for `bytes` more.
-    void Drain(uint64_t bytes)
+    /// Make room for `bytes` more, at `now` ns.
+    void Drain(uint64_t bytes, int64_t now = 0)
     {
         room += bytes;
         if (m_user)
         {
-            m_user->OnWritable(0);
+            m_user->OnWritable(now);
         }
     }
 
   private:
-    void Tell()
+    void Tell(int64_t now)
     {
         if (m_user)
         {
-            m_user->OnReadable(0);
+            m_user->OnReadable(now);
         }
     }
 

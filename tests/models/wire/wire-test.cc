@@ -7,9 +7,13 @@
  * Checks the bytes of packets against examples of their specifications, and their sizes against
  * those that the models compute.
  */
+#include "path/path.h"
+#include "support/simulation-test-case.h"
 #include "support/test-case.h"
 #include "tunnel/layer.h"
+#include "wire/capture.h"
 #include "wire/carrier-contents.h"
+#include "wire/datagram-format.h"
 #include "wire/ip.h"
 #include "wire/record-file.h"
 #include "wire/segment-offsets.h"
@@ -18,7 +22,9 @@
 
 #include <cstdio>
 #include <fstream>
+#include <iterator>
 #include <numeric>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -191,5 +197,214 @@ TEST_CASE(ns3::TestCase, RecordFileTest, "a file of records ends with a whole on
     std::ifstream read(name, std::ios::ate);
     NS_TEST_EXPECT_MSG_EQ(read.tellg(), 20, "on the disk, too");
 }
+
+class IpHeaderTest : public ns3::TestCase
+{
+  public:
+    using ns3::TestCase::TestCase;
+
+  private:
+    void DoRun() override
+    {
+        IpHeader header{AddressOf(1, 4).address, AddressOf(2, 4).address, IpProtocol::UDP, 3, {}};
+        std::vector<uint8_t> bytes;
+        WriteIp(header, 1'500, bytes);
+        NS_TEST_ASSERT_MSG_EQ(bytes.size(), 20, "without options");
+        NS_TEST_EXPECT_MSG_EQ(FoldChecksum(ChecksumOf(bytes)), 0, "RFC 791: a right checksum");
+        NS_TEST_EXPECT_MSG_EQ(bytes[2] * 256 + bytes[3], 1'500, "total length");
+        NS_TEST_EXPECT_MSG_EQ(bytes[1], 3, "CE");
+        NS_TEST_EXPECT_MSG_EQ(bytes[6], 0x40, "not to be fragmented");
+        header.fragment = IpFragment{77, 1'480, false};
+        bytes.clear();
+        WriteIp(header, 1'500, bytes);
+        NS_TEST_EXPECT_MSG_EQ(bytes[4] * 256 + bytes[5], 77, "identification");
+        NS_TEST_EXPECT_MSG_EQ(bytes[6] * 256 + bytes[7], 0x2000 + 1'480 / 8, "more fragments");
+        IpHeader six{AddressOf(1, 6).address, AddressOf(2, 6).address, IpProtocol::UDP, 2, {}};
+        six.fragment = IpFragment{77, 1'448, true};
+        bytes.clear();
+        WriteIp(six, 1'500, bytes);
+        NS_TEST_ASSERT_MSG_EQ(bytes.size(), six.Size(), "with a fragment header");
+        NS_TEST_EXPECT_MSG_EQ(bytes[4] * 256 + bytes[5], 1'460, "payload length");
+        NS_TEST_EXPECT_MSG_EQ(bytes[6], 44, "what follows is that header");
+        NS_TEST_EXPECT_MSG_EQ(bytes[40], 17, "and then UDP");
+        NS_TEST_EXPECT_MSG_EQ(bytes[42] * 256 + bytes[43], 1'448, "offset, the last one");
+        NS_TEST_EXPECT_MSG_EQ((bytes[1] >> 4), 2, "ECT(0)");
+    }
+};
+
+ADD_CASE(IpHeaderTest,
+         "headers of IP have lengths, checksums, ECN and fragments where they belong");
+
+class UdpFormatTest : public ns3::TestCase
+{
+  public:
+    using ns3::TestCase::TestCase;
+
+  private:
+    void DoRun() override
+    {
+        for (const uint8_t version : {4, 6})
+        {
+            UdpFormat format(AddressOf(1, version), AddressOf(2, version));
+            Packet packet{};
+            packet.kind = PacketKind::DATAGRAM;
+            packet.datagramBytes = 500;
+            NS_TEST_EXPECT_MSG_EQ(format.SizeOf(packet), 500, "its size");
+            PacketImage image;
+            format.Write({0, packet, 500, nullptr}, 0, image);
+            const uint32_t ip = version == 4 ? 20 : 40;
+            NS_TEST_EXPECT_MSG_EQ(image.length, 500, "IP bytes");
+            NS_TEST_EXPECT_MSG_EQ(image.headers, ip + 8, "its headers");
+            const auto udp = std::span(image.bytes).subspan(ip);
+            NS_TEST_EXPECT_MSG_EQ(udp[0] * 256 + udp[1], 1001, "port of the sender");
+            NS_TEST_EXPECT_MSG_EQ(udp[4] * 256u + udp[5], 500 - ip, "length");
+            const IpHeader header{AddressOf(1, version).address,
+                                  AddressOf(2, version).address,
+                                  IpProtocol::UDP,
+                                  0,
+                                  {}};
+            NS_TEST_EXPECT_MSG_EQ(TransportChecksum(header, udp, 500 - ip), 0, "checksum");
+        }
+    }
+};
+
+ADD_CASE(UdpFormatTest, "datagrams have headers of UDP with a right checksum");
+
+class TunnelHeadersTest : public ns3::TestCase
+{
+  public:
+    using ns3::TestCase::TestCase;
+
+  private:
+    void DoRun() override
+    {
+        CaptureTunnelSpec vxlan;
+        vxlan.ip = 4;
+        vxlan.layers = {{"ethernet", 18, true}, {"vxlan", 8, true}};
+        std::vector<uint8_t> bytes;
+        NS_TEST_EXPECT_MSG_EQ(WriteTunnelHeaders(vxlan, 3, 100, {1, 2}, bytes), true, "plain");
+        const std::vector<uint8_t> expected{0x08, 0, 0, 0, 0,    0, 1,    0, // VXLAN
+                                            0x02, 0, 0, 0, 0,    2, 0x02, 0,
+                                            0,    0, 0, 1,           // addresses
+                                            0x81, 0, 0, 1, 0x08, 0}; // a tag
+        NS_TEST_EXPECT_MSG_EQ((bytes == expected), true, "RFC 7348, IEEE 802.1Q");
+        CaptureTunnelSpec wireGuard;
+        wireGuard.layers = {{"wireguard", 16, false}};
+        bytes.clear();
+        NS_TEST_EXPECT_MSG_EQ(WriteTunnelHeaders(wireGuard, 0x0102, 100, {1, 2}, bytes),
+                              false,
+                              "encrypted");
+        const std::vector<uint8_t> message{4, 0, 0, 0, 1, 0, 0, 0, 2, 1, 0, 0, 0, 0, 0, 0};
+        NS_TEST_EXPECT_MSG_EQ((bytes == message), true, "type, receiver, counter");
+    }
+};
+
+ADD_CASE(TunnelHeadersTest, "layers of tunnels have their headers, up to the first that encrypts");
+
+/// A receiver that the test sends to.
+class Receiver final : public PacketSink
+{
+  public:
+    void Receive(int64_t /* now */, const Packet& /* packet */, const PacketExtras*) override
+    {
+        ++received;
+    }
+
+    int received{0};
+};
+
+class CaptureTest : public SimulationTestCase
+{
+  public:
+    using SimulationTestCase::SimulationTestCase;
+
+  private:
+    struct Block
+    {
+        uint32_t type;
+        std::vector<uint8_t> body;
+    };
+
+    static uint32_t Number(const std::vector<uint8_t>& bytes, size_t at)
+    {
+        return bytes[at] | bytes[at + 1] << 8 | bytes[at + 2] << 16 |
+               static_cast<uint32_t>(bytes[at + 3]) << 24;
+    }
+
+    /// Read a file of pcapng.
+    std::vector<Block> Read(const std::string& name)
+    {
+        std::ifstream file(name, std::ios::binary);
+        const std::vector<uint8_t> all{std::istreambuf_iterator<char>(file), {}};
+        std::vector<Block> blocks;
+        for (size_t at = 0; at + 12 <= all.size(); at += Number(all, at + 4))
+        {
+            const uint32_t length = Number(all, at + 4);
+            NS_TEST_EXPECT_MSG_EQ(Number(all, at + length - 4), length, "both lengths");
+            blocks.push_back({Number(all, at),
+                              {all.begin() + static_cast<std::ptrdiff_t>(at) + 8,
+                               all.begin() + static_cast<std::ptrdiff_t>(at + length) - 4}});
+        }
+        return blocks;
+    }
+
+    void DoRun() override
+    {
+        CaptureSpec spec;
+        spec.file = CreateTempDirFilename("capture.pcapng");
+        spec.ip = 4;
+        CapturePlaceSpec gate;
+        gate.name = "gate";
+        gate.host = 1;
+        gate.arrivals = {{0, false}, {1, true}};
+        CapturePlaceSpec far;
+        far.name = "far";
+        far.host = 2;
+        spec.places = {gate, far};
+        Receiver receiver;
+        {
+            Capture capture(spec);
+            capture.SetClock(TestLoop());
+            PathDirection path(TestLoop());
+            Channel channel(path, 5 * MS);
+            channel = capture.AddPassing(1, CaptureInterface::LINK, CaptureDirection::OUT, channel);
+            channel =
+                capture.AddPassing(1, CaptureInterface::DEVICE, CaptureDirection::IN, channel);
+            channel = capture.AddPassingBehind({0, false}, CaptureDirection::IN, channel);
+            channel =
+                capture.AddPassingBehind({0, true}, CaptureDirection::IN, channel); // not here
+            const WireEnds ends{{0, 2}};
+            const PerEnd<Channel> channels = capture.AddUdp(ends, 0, {channel, channel});
+            Packet packet{};
+            packet.kind = PacketKind::DATAGRAM;
+            packet.datagramBytes = 500;
+            packet.sink = &receiver;
+            Channel client = channels.client;
+            client.Send(0, packet, 500);
+            RunUntil(10 * MS);
+            capture.Finish();
+            NS_TEST_EXPECT_MSG_EQ(capture.File().Packets(), 4, "three times at the gate, one far");
+        }
+        NS_TEST_EXPECT_MSG_EQ(receiver.received, 1, "it arrives all the same");
+        std::vector<uint32_t> times;
+        std::vector<uint32_t> captured;
+        size_t interfaces = 0;
+        for (const Block& block : Read(spec.file))
+        {
+            interfaces += block.type == 1;
+            if (block.type == 6)
+            {
+                times.push_back(Number(block.body, 8));
+                captured.push_back(Number(block.body, 12));
+                NS_TEST_EXPECT_MSG_EQ(Number(block.body, 16), 500, "its length");
+            }
+        }
+        NS_TEST_EXPECT_MSG_EQ(interfaces, 3, "links and device of the gate, and the far host");
+        NS_TEST_EXPECT_MSG_EQ((times == std::vector<uint32_t>{0, 0, 0, 5 * MS}), true, "times, ns");
+        NS_TEST_EXPECT_MSG_EQ((captured == std::vector<uint32_t>(4, 28)), true, "headers");
+    }
+};
+
+ADD_CASE(CaptureTest, "a capture sees packets where they leave, pass and arrive, in order");
 
 } // namespace

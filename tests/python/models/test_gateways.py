@@ -262,6 +262,49 @@ def test_ethudp_leaves_a_cut_uplink_after_five_to_six_seconds(seed):
     assert 3 + 5 <= back + 0.1 <= 3 + 6 + 0.2
 
 
+def test_both_ends_leave_an_uplink_that_is_cut_in_both_directions():
+    """Answers of the far host are lost, too, until both ends have taken the other route."""
+    result = _run_over_uplinks(
+        {"use": "fail-over"},
+        {"isp-1a": {"outages": [["3s"]]}},
+        flows=[
+            {**FLOW, "transport": "udp", "rate": "1Mbps", "direction": way}
+            for way in ("up", "down")
+        ],
+        duration="14s",
+        warmup="0s",
+    )
+    for series in result["flow_goodput_series"]:
+        still = np.flatnonzero(series[31:] < 0.2e6)
+        assert 48 <= len(still) <= 61, "5 to 6 s"
+        assert series[95:].min() > 0.8e6
+
+
+def test_ways_that_fail_over_are_the_entrys_business():
+    """WireGuard sends no probes; who watches its routes says how."""
+    links = {name: {**it} for name, it in UPLINKS.items()}
+    routes = {"routes": [["edge-a", "isp-2", "edge-b"]]}
+    keys = {"network": {"links": links}, "flows": FLOW, "duration": "8s"}
+
+    def parse(name, **uplinks):
+        tunnel = {"name": name, **GATES, "uplinks": {**routes, **uplinks}}
+        return tc.Experiment.parse({**keys, "tunnel": tunnel})
+
+    for given in ({}, {"use": "fail-over"}, {"probe_interval": "1s", "fail_after": 3}):
+        with pytest.raises(tc.ConfigError, match="wireguard has no probes") as refusal:
+            parse("wireguard", **given)
+        assert refusal.value.problems[0].key == "tunnel.uplinks.use"
+    spec = experiment_spec(parse("wireguard", use="packets"))["tunnels"][0]["uplinks"]
+    assert spec.keys() == {"routes", "use"}
+    spec = experiment_spec(parse("ethudp"))["tunnels"][0]["uplinks"]
+    assert (spec["interval"], spec["probe"], spec["fail_after"]) == (10**9, 38, 5)
+    own = {"probe_interval": "100ms", "fail_after": 3, "return_after": 2}
+    experiment = parse("wireguard", **own)
+    assert tc.Experiment.parse(experiment.table()) == experiment
+    spec = experiment_spec(experiment)["tunnels"][0]["uplinks"]
+    assert (spec["interval"], spec["probe"], spec["return_after"]) == (10**8, 52, 2)
+
+
 def test_ethudp_itself_left_a_cut_uplink_after_as_long():
     """Eight cuts (tests/reference/fail_over.py), and eight here: 5 to 6 s, evenly distributed."""
     with (ROOT / "tests/reference/fail-over.csv").open() as file:
@@ -426,7 +469,10 @@ def test_a_flow_on_another_route_than_the_first_is_limited_by_that_one():
     ("keys", "message"),
     [
         ({"uplinks": {"routes": [["edge-a", "edge-b"]]}}, "tunnel.uplinks.routes"),
-        ({**GATES, "uplinks": {"routes": [["edge-b", "edge-a"]]}}, "expected a route from edge-a"),
+        (
+            {**GATES, "uplinks": {"routes": [["edge-b", "edge-a"]], "use": "flows"}},
+            "expected a route from edge-a",
+        ),
         ({"between": ["edge-a", "edge-c"]}, "tunnel.between = 'edge-c': expected a host"),
         (
             {"between": ["edge-a", "edge-a"]},
@@ -440,12 +486,16 @@ def test_a_flow_on_another_route_than_the_first_is_limited_by_that_one():
         ),
         ({"under": "wireguad"}, "(did you mean 'wireguard'?)"),
         (
-            {**GATES, "uplinks": {"routes": [["edge-a", "edge-b"]]}},
+            {**GATES, "uplinks": {"routes": [["edge-a", "edge-b"]], "use": "flows"}},
             "expected routes that differ from each other, and from the first one (edge-a → edge-b)",
         ),
         ({**GATES, "uplinks": {"routes": ["edge-a", "edge-b"]}}, "expected a list of routes"),
         (
-            {**GATES, "uplinks": {"routes": [["edge-a", "edge-b"]], "return_after": 9}},
+            {
+                "name": "ethudp",
+                **GATES,
+                "uplinks": {"routes": [["edge-a", "edge-b"]], "return_after": 9},
+            },
             "return_after = 9: expected at most 6",
         ),
         (

@@ -20,9 +20,9 @@ _LINK = {"rate": "10Mbps", "rtt": "40ms", "buffer": "100p"}
 _SILENT = {"rate": "20Mbps", "rtt": "20ms", "mtu": 1400, "too_big": "silent"}
 
 
-def run(tunnel=None, flows=None, tcp=None, duration="3s", **path):
+def run(tunnel=None, flows=None, tcp=None, duration="3s", warmup="0s", **path):
     keys = {"path": _SILENT | path, "flows": flows or [{"cc": "cubic"}], "duration": duration}
-    keys |= {"warmup": "0s"}
+    keys |= {"warmup": warmup}
     if tunnel:
         keys["tunnel"] = tunnel
     if tcp:
@@ -31,7 +31,10 @@ def run(tunnel=None, flows=None, tcp=None, duration="3s", **path):
 
 
 def told(result):
-    return " ".join(map(warnings.mtu, path_mtu.of_links(result.network, result.to_dict())))
+    totals = result.to_dict()
+    links = map(warnings.mtu, path_mtu.of_links(result.network, totals))
+    tunnels = map(warnings.divided, path_mtu.of_tunnels(result.network, totals))
+    return " ".join([*links, *tunnels])
 
 
 def _measured():
@@ -166,6 +169,37 @@ def test_an_mss_of_1350_cures_and_one_of_1400_does_not():
 
     assert through(1350) > 15e6
     assert through(1400) == 0
+
+
+@pytest.mark.parametrize("mtu", [1420, 1500])
+def test_a_device_whose_packets_do_not_fit_is_told(mtu):
+    """Its host knows the MTU, and fragments: 1500 bytes and 60 of WireGuard on a path of 1500."""
+    flows = [{"cc": "cubic"}, {"cc": "cubic", "direction": "down"}]
+    tunnel = {"name": "wireguard", "mtu": mtu}
+    result = run(flows=flows, tunnel=tunnel, too_big="known", mtu=1500, warmup="1s")
+    there, back = result.tunnels[0]
+    text = told(result)
+    if mtu == 1420:
+        assert there.fragmented == back.fragmented == 0
+        assert text == ""
+        return
+    assert 0 < there.fragmented <= there.packets, "of one span"
+    assert f"fragmented {there.fragmented} of {there.packets} packets to server" in text
+    assert f"fragmented {back.fragmented} of {back.packets} packets to client" in text
+    assert "tunnel.mtu, at most 1440 here" in text
+    fits = run(flows=flows, tunnel={**tunnel, "mtu": 1440}, too_big="known", mtu=1500)
+    assert fits.tunnels[0].forward.fragmented == 0
+
+
+def test_packets_that_do_not_fit_count_after_the_warm_up():
+    """As all that is told beside them: at most as many as were offered then."""
+    keys = {"tunnel": "wireguard", "too_big": "tell", "mtu": 1300, "warmup": "2s"}
+    result = run(**keys)
+    link = result.links["path"].forward
+    assert 0 < link.fragmented <= link.packets
+    assert f"path (client → server) fragmented {link.fragmented:.0f} packets" in told(result)
+    before = run(**{**keys, "warmup": "0s"}).links["path"].forward.fragmented
+    assert before > link.fragmented
 
 
 def test_a_second_link_tells_across_the_first():

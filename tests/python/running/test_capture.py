@@ -231,6 +231,59 @@ def test_tshark_understands_a_tunnel_in_a_tunnel(upper, lower, protocols, tmp_pa
     assert tshark(file, "frame.number", only=_NOT_CLEAN) == []
 
 
+@pytest.mark.parametrize("name", ["wireguard", "openvpn-tcp"])
+def test_a_capture_at_a_gateway_has_its_links_and_the_tunnels_device(name, tmp_path, tshark):
+    """Each packet of the flow comes from the LAN, enters the device, and leaves in the tunnel."""
+    file = tmp_path / "gate.pcapng"
+    table = _SITES | {"tunnel": {"name": name, **_GATES}}
+    table |= {"flows": {"from": "pc-a", "to": "pc-b", "bytes": "50kB"}}
+    result = tc.run(table, capture=tc.Capture(file, at=["edge-a"]))
+    fields = ("frame.interface_name", "frame.packet_flags", "ip.src", "frame.time_relative")
+    seen = Counter(row[:3] for row in map(tuple, tshark(file, *fields)))
+    there, back = result.tunnels[0]
+    pc_a, edge_a, edge_b, pc_b = "10.0.0.1", "10.0.0.2", "10.0.0.3", "10.0.0.4"
+    inbound = "0x00000001"
+    assert seen["edge-a", inbound, pc_a] == seen["edge-a tun", OUTBOUND, pc_a]
+    assert seen["edge-a tun", OUTBOUND, pc_a] == there.inner_packets >= 40
+    assert seen["edge-a tun", inbound, pc_b] == seen["edge-a", OUTBOUND, pc_b]
+    assert seen["edge-a", OUTBOUND, pc_b] == back.inner_packets >= 20
+    # The counts of a carrier over TCP leave its SYNs out.
+    assert 0 <= seen["edge-a", OUTBOUND, edge_a] - there.outer_packets <= 2
+    assert 0 <= seen["edge-a", inbound, edge_b] - back.outer_packets <= 2
+    assert tshark(file, "frame.number", only="_ws.malformed") == []
+    times = [float(row[3]) for row in tshark(file, *fields)]
+    assert times == sorted(times)
+
+
+def test_a_capture_at_a_router_has_what_it_forwards(tmp_path, tshark):
+    file = tmp_path / "router.pcapng"
+    links = {
+        "one": {"between": ["client", "router"], "rate": "1Gbps", "rtt": "10ms"},
+        "two": {"between": ["router", "server"], "rate": "20Mbps", "rtt": "10ms", "loss": "1%"},
+    }
+    flows = {"from": "client", "to": "server", "bytes": "500kB"}
+    table = {"network": {"links": links}, "flows": flows, "duration": "2s"}
+    plain = tc.run(table)
+    result = tc.run(table, capture=tc.Capture(file, at=["router"]))
+    assert result.to_json() == plain.to_json()
+    seen = Counter(tuple(row) for row in tshark(file, "frame.packet_flags", "ip.src"))
+    sent, acks = (way.packets for way in (result.links["two"].forward, result.links["two"].reverse))
+    assert seen[OUTBOUND, "10.0.0.1"] == seen["0x00000001", "10.0.0.1"] == sent
+    assert seen[OUTBOUND, "10.0.0.3"] == seen["0x00000001", "10.0.0.3"] == acks
+
+
+@pytest.mark.parametrize("name", [*catalog.names()])
+def test_tshark_understands_the_headers_that_a_capture_keeps(name, tmp_path, tshark):
+    file = tmp_path / "headers.pcapng"
+    tunnel = {"name": name} | ({"rate": "10Mbps"} if name == "finalspeed" else {})
+    table = {"tunnel": tunnel, "path": {"rate": "10Mbps", "rtt": "20ms"}, "duration": "300ms"}
+    tc.run(table | {"flows": {"bytes": "20kB"}}, capture=tc.Capture(file, at=["path", "client"]))
+    assert tshark(file, "frame.number", only="_ws.malformed") == []
+    if name == "wireguard":
+        counters = [row[0] for row in tshark(file, "wg.counter", only="wg")]
+        assert len(counters) > 20
+
+
 def test_datagrams_to_a_relay_at_a_gateway_are_captured(tmp_path):
     file = tmp_path / "udp.pcapng"
     table = _SITES | {"tunnel": {"name": "gost-relay-ws", **_GATES}}

@@ -76,6 +76,14 @@ ARRIVALS = {
         lambda spec: [(step.time, step.delay) for step in spec.path.forward.delay_steps],
         [(2 * 10**9, 30_000_000)],
     ),
+    "path.outages": (
+        [["2s", "3s"], ["4s"]],
+        lambda spec: [
+            [(it.begin, it.end) for it in way.outages]
+            for way in (spec.path.forward, spec.path.reverse)
+        ],
+        2 * [[(2 * 10**9, 3 * 10**9), (4 * 10**9, 10**15)]],
+    ),
     "path.handover": ("lost", lambda spec: spec.path.forward.handover, "lost"),
     "path.loss_steps": (
         [["2s", "100%"]],

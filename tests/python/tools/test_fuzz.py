@@ -18,7 +18,9 @@ def _fuzz(*arguments: str, before: str = "pass") -> subprocess.CompletedProcess[
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["experiments", "inputs", "measurements", "store", "kills"])
+@pytest.mark.parametrize(
+    "name", ["experiments", "inputs", "measurements", "specs", "store", "kills"]
+)
 def test_a_case_is_tried(name):
     done = _fuzz("--only", name, "--case", "3")
     assert (done.returncode, done.stderr) == (0, "")
@@ -31,11 +33,17 @@ def test_random_experiments_end_well():
     assert done.stdout.startswith("experiments: 20 cases, 0 finds (")
 
 
+def test_changed_inputs_of_the_models_are_refused_or_run_to_their_end():
+    done = _fuzz("--only", "specs", "--cases", "200")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("specs: 200 cases, 0 finds (")
+
+
 @pytest.mark.slow
 def test_all_fuzzers_find_nothing_for_a_while():
     done = _fuzz("--seconds", "45", "--seed", "2")
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.count(" 0 finds (") == 5
+    assert done.stdout.count(" 0 finds (") == 6
 
 
 @pytest.mark.slow
