@@ -9,15 +9,14 @@ the reason lies before it, in the direction of the data; if it waited for its re
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
-from tunnelcc.analysis.counters import FULL, SATURATED, Counters, path_leg
+from tunnelcc.analysis.counters import FULL, SATURATED, Counters, Losses, path_leg
 from tunnelcc.analysis.values import Cause, Evidence, Key, Quantity, Where
 from tunnelcc.hosts.kernels import kernels
 from tunnelcc.metrics import limits
 from tunnelcc.metrics.samples import mean, median
-from tunnelcc.network.topology import Step
 from tunnelcc.network.transport import UNSCALED_WINDOW
 from tunnelcc.schema.units import format_rate, format_time
 
@@ -62,18 +61,18 @@ def _of_flow(flow: Counters) -> Cause | None:
     cause = _cause(held)
     if cause.limit == "application":
         return cause
-    rate = flow.placed.flow.rate
+    rate, found = flow.placed.flow.rate, cause.evidence
     goodputs = flow.run["flow_goodput_series"][flow.index][flow.measured]
     if rate is not None and mean(goodputs) >= _ALL * rate:
-        return _application(replace(held, place=flow.app))
+        return _application(_Held(flow, flow.app, found.held, found.share))
     # A window that a flow fills although it has the whole link to itself, or shares it with flows
     # of the same limit, is no limit: to raise that of all gains nothing.
     is_of_all = flow.is_alone or any(it.path.startswith("hosts.") for it in cause.keys)
     if cause.limit in (*_WINDOWS, "cpu") and is_of_all and flow.is_full(flow.step):
-        return _link(held, flow.step)
+        return _link(_Held(flow, held.place, found.held, found.share))
     share, host = flow.most_often_busy()
     if cause.limit in _OF_PROGRAMS and share > 0.5:
-        return _cpu(replace(held, share=share), host)
+        return _cpu(_Held(flow, held.place, found.held, share), host)
     return cause
 
 
@@ -117,94 +116,21 @@ def _cause(held: _Held) -> Cause:
     return next(filter(None, causes), None) or held.by("limit")
 
 
-@dataclass(frozen=True)
 class _Held:
     """What held a flow back: a limit of one of its connections, for a share of the time."""
 
-    flow: Counters
-    place: int
-    limit: str
-    share: float
+    def __init__(self, flow: Counters, place: int, limit: str, share: float) -> None:
+        self.flow, self.place, self.limit, self.share = flow, place, limit, share
+        self.leg, self.is_carrier = flow.legs[place], place in flow.hops
+        # One of several carriers in a row has links of its own.
+        self.is_hop = self.is_carrier and len(flow.hops) > 1
+        is_own = self.is_hop and limit in limits.CONGESTION_CONTROL
+        self.step = flow.step_of(self.leg.name) if is_own else flow.step
+        self.link: Any = flow.run.way(self.step)
+        self.way: Any = flow.network.direction(self.step)
+        self.is_sent = limit != "receive_window"
 
-    def by(
-        self,
-        thing: str,
-        value: float | str | None = None,
-        unit: str = "",
-        *keys: str,
-        limit: str = "",
-        step: Step | None = None,
-        relaxed: Any = None,
-        most: float | None = None,
-        host: str = "",
-        program: str = "",
-        kernel: str = "",
-    ) -> Cause:
-        """Return a cause of it. ``keys``: as in ``_key()``. ``limit``: default: what held it.
-
-        ``step``: the link; ``relaxed``: of the keys, default: an amount that is larger.
-        """
-        leg, is_inside = self.leg, self.leg.name == "app" and self.flow.entry is not None
-        hop = leg.name if self.is_hop else ""
-        at = Where(leg.name, hop, host, kernel, program, leg.cc, is_inside)
-        amount = Quantity(value, unit, most) if isinstance(value, (int, float)) else value
-        if relaxed is None and isinstance(amount, Quantity) and most is None:
-            relaxed = _MORE * amount.amount
-            relaxed = format_rate(relaxed) if unit == "bit/s" else relaxed
-        found = tuple(self._key(it, step or self.step, host, relaxed) for it in keys)
-        evidence = Evidence(self.limit, self.share)
-        return Cause(limit or self.limit, thing, evidence, amount, found, at)
-
-    def _key(self, key: str, step: Step, host: str, relaxed: Any) -> Key:
-        """Return a key. ``flow``, ``tunnel``, ``host``, ``link``: the table of this one.
-
-        A host's key is that of all, or of this one if it has one of its own. ``file``: what only
-        the tunnel's file has.
-        """
-        flow, experiment = self.flow, self.flow.run.experiment
-        table, _, name = key.partition(".")
-        network, tunnel = experiment.network, flow.tunnel
-        if table == "file":
-            return Key(name, place="entry" if flow.entry else "model")
-        if table == "flow":
-            table = f"flows.{flow.placed.group}"
-        elif table == "tunnel":
-            table = flow.network.tunnel_key(flow.traffic)
-        elif table == "link":
-            table = "path" if network is None else f"network.links.{step.link}"
-            if network is None and tunnel is not None and tunnel.chain and step.link != "path":
-                number = int(step.link.removeprefix("hop")) - 2
-                if getattr(tunnel.chain[number], name, None) is not None:
-                    table = f"{flow.network.tunnel_key(flow.traffic)}.chain.{number}"
-        elif table == "host":
-            side = "client" if host == "client" else "server"  # a relay of a chain is like it
-            of_one = f"hosts.{side}" if network is None else f"network.hosts.{host}"
-            hosts = experiment.hosts
-            own = getattr(hosts, side) if network is None else network.hosts.get(host)
-            table = of_one if getattr(own, name, None) is not None else "hosts"
-        return Key(f"{table}.{name}", relaxed)
-
-    @property
-    def leg(self) -> Any:
-        """The connection."""
-        return self.flow.legs[self.place]
-
-    @property
-    def is_carrier(self) -> bool:
-        """Whether it is one of a tunnel."""
-        return self.place in self.flow.hops
-
-    @property
-    def is_hop(self) -> bool:
-        """Whether it is one of several carriers in a row: each has links of its own."""
-        return self.is_carrier and len(self.flow.hops) > 1
-
-    @property
-    def is_sent(self) -> bool:
-        """Whether the limit is the sender's, and not the receiver's."""
-        return self.limit != "receive_window"
-
-    @property
+    @cached_property
     def host(self) -> str:
         """The host at the end whose limit it is."""
         placed, name = self.flow.placed, self.leg.name
@@ -217,32 +143,79 @@ class _Held:
             ends = [ends[0], relays[0]] if name == "app" else [relays[-1], ends[1]]
         return ends[self.is_sent != self.flow.is_up]
 
-    @property
-    def step(self) -> Step:
-        """The link that holds it back, if congestion control does."""
-        is_own = self.is_hop and self.limit in limits.CONGESTION_CONTROL
-        return self.flow.step_of(self.leg.name) if is_own else self.flow.step
+    @cached_property
+    def keys(self) -> Any:
+        """The keys of that host."""
+        return self.flow.network.hosts[self.host]
 
-    @property
-    def link(self) -> Any:
-        """What that link counted."""
-        return self.flow.run.way(self.step)
-
-    @property
-    def way(self) -> Any:
-        """The keys of that link."""
-        return self.flow.network.direction(self.step)
-
-    @property
-    def lost(self) -> tuple[int, int]:
-        """What the connection saw of the link's random losses, and of its drops and marks."""
+    @cached_property
+    def lost(self) -> Losses:
+        """What dropped packets of the connection."""
         return self.flow.losses(self.leg, self.step)
 
-    @property
-    def has_dropped(self) -> bool:
-        """Whether drops of the link's queue shrink the window."""
-        has_before = self.flow.has_lost_before(self.leg, self.step) and not self.way.loss
-        return self.lost[1] > 0 or has_before
+    def of_entry(self, table: str) -> Any:
+        """Return a table of the tunnel's entry, if it is that of the connection; else None."""
+        return getattr(self.flow.entry, table, None) if self.is_carrier else None
+
+    def by(
+        self,
+        thing: str,
+        value: float | str | None = None,
+        unit: str = "",
+        *keys: str,
+        limit: str = "",
+        relaxed: Any = None,
+        most: float | None = None,
+        **where: str,
+    ) -> Cause:
+        """Return a cause of it. ``keys``: as in ``_key()``. ``limit``: default: what held it.
+
+        ``relaxed``: of the keys, default: an amount that is larger. ``where``: host and program, if
+        they are not those of the connection; kernel.
+        """
+        leg, tunnel = self.leg, self.flow.tunnel
+        at = Where(
+            leg=leg.name, hop=leg.name if self.is_hop else "", cc=leg.cc,
+            is_inside=leg.name == "app" and tunnel is not None,
+            **{"host": self.host, "program": tunnel.name if self.is_carrier and tunnel else ""}
+            | where,
+        )  # fmt: skip
+        amount = Quantity(value, unit, most) if isinstance(value, (int, float)) else value
+        if relaxed is None and isinstance(amount, Quantity) and most is None:
+            relaxed = _MORE * amount.amount
+            relaxed = format_rate(relaxed) if unit == "bit/s" else relaxed
+        found = tuple(self._key(it, at.host, relaxed) for it in keys)
+        evidence = Evidence(self.limit, self.share)
+        return Cause(limit or self.limit, thing, evidence, amount, found, at)
+
+    def _key(self, key: str, host: str, relaxed: Any) -> Key:
+        """Return a key. ``flow``, ``tunnel``, ``host``, ``link``: the table of this one.
+
+        A host's key is that of all, or of this one if it has one of its own. ``file``: what only
+        the tunnel's file has.
+        """
+        flow, experiment, link = self.flow, self.flow.run.experiment, self.step.link
+        table, _, name = key.partition(".")
+        network, tunnel = experiment.network, flow.tunnel
+        if table == "file":
+            return Key(name, place="entry" if flow.entry else "model")
+        if table == "flow":
+            table = f"flows.{flow.placed.group}"
+        elif table == "tunnel":
+            table = flow.network.tunnel_key(flow.traffic)
+        elif table == "link":
+            table = "path" if network is None else f"network.links.{link}"
+            if network is None and tunnel is not None and tunnel.chain and link != "path":
+                number = int(link.removeprefix("hop")) - 2
+                if getattr(tunnel.chain[number], name, None) is not None:
+                    table = f"{flow.network.tunnel_key(flow.traffic)}.chain.{number}"
+        elif table == "host":
+            side = "client" if host == "client" else "server"  # a relay of a chain is like it
+            of_one = f"hosts.{side}" if network is None else f"network.hosts.{host}"
+            hosts = experiment.hosts
+            own = getattr(hosts, side) if network is None else network.hosts.get(host)
+            table = of_one if getattr(own, name, None) is not None else "hosts"
+        return Key(f"{table}.{name}", relaxed)
 
 
 # Applications and programs -----------------------------------------------------------------------
@@ -270,23 +243,20 @@ def _cpu(held: _Held, busy: str = "") -> Cause:
 
 def _kcp_overflow(held: _Held) -> Cause | None:
     """KCP's windows are more than path and buffer hold."""
-    link = held.link
-    drops = link.queue_drops + (link.policer_drops or 0)
-    is_kcp = held.is_carrier and getattr(held.flow.entry, "kcp", None) is not None
-    if not is_kcp or drops <= _MANY * link.packets:
+    drops = held.link.queue_drops + (held.link.policer_drops or 0)
+    if held.of_entry("kcp") is None or drops <= _MANY * held.link.packets:
         return None
     if (policer := _policer(held)) is not None:
         return policer
     # A larger queue helps only where the link is idle between bursts.
-    if held.way.rate is not None and link.utilisation >= _BUSY:
-        return _link(held, held.step, "overflowed_")
+    if held.way.rate is not None and held.link.utilisation >= _BUSY:
+        return _link(held, "overflowed_")
     return _buffer(held, "overflowed_queue")
 
 
 def _kcp_window(held: _Held) -> Cause | None:
     tunnel: Any = held.flow.tunnel
-    kcp = getattr(held.flow.entry, "kcp", None)
-    if not held.is_carrier or kcp is None:
+    if (kcp := held.of_entry("kcp")) is None:
         return None
     side, what = held.flow.receiver, "receive"
     if held.is_sent:
@@ -297,65 +267,54 @@ def _kcp_window(held: _Held) -> Cause | None:
 
 
 def _rudp_window(held: _Held) -> Cause | None:
-    rudp = getattr(held.flow.entry, "rudp", None)
-    if not held.is_carrier or rudp is None:
+    if (rudp := held.of_entry("rudp")) is None:
         return None
     return held.by("rudp_window", rudp.packets.window, "packet", "file.rudp.packets.window")
 
 
 def _quic_buffer(held: _Held) -> Cause | None:
-    quic = getattr(held.flow.entry, "quic", None)
-    if not held.is_carrier or quic is None:
+    if (quic := held.of_entry("quic")) is None:
         return None
-    size = quic.writes.send_buffer
-    return held.by("quic_buffer", size, "byte", "file.quic.writes.send_buffer")
+    return held.by("quic_buffer", quic.writes.send_buffer, "byte", "file.quic.writes.send_buffer")
 
 
 def _asked_buffer(held: _Held) -> Cause | None:
     """A buffer that the tunnel or the application asked for."""
-    flow, tunnel = held.flow, held.flow.tunnel
-    size, key, program = flow.placed.flow.window, "flow.window", ""
-    if held.is_carrier and tunnel is not None:
-        name, program = "send_buffer" if held.is_sent else "receive_buffer", tunnel.name
-        size, key = getattr(tunnel, name, None), f"tunnel.{name}"
-    elif flow.kind == "relay" and held.leg.name != (
-        "app" if held.is_sent == flow.is_up else "target"
-    ):
-        return None  # a relay has the other end of each loopback
-    kernel = kernels()[flow.network.hosts[held.host].kernel]
+    flow, size, key = held.flow, held.flow.placed.flow.window, "flow.window"
+    if held.is_carrier:
+        name = "send_buffer" if held.is_sent else "receive_buffer"
+        size, key = getattr(flow.tunnel, name, None), f"tunnel.{name}"
+    elif flow.kind == "relay":  # it has the other end of each loopback
+        is_own = held.leg.name == ("app" if held.is_sent == flow.is_up else "target")
+        size = size if is_own else None
+    kernel = kernels()[held.keys.kernel]
     if size is None or size <= kernel.rmem_max:
-        return None if size is None else held.by("asked", size, "byte", key, program=program)
-    return held.by(
-        "asked", kernel.rmem_max, "byte", "hosts.kernel", relaxed=[*kernels()][-1],
-        program=program, kernel=kernel.version,
-    )  # fmt: skip
+        return None if size is None else held.by("asked", size, "byte", key)
+    newest, most = [*kernels()][-1], kernel.rmem_max
+    return held.by("asked", most, "byte", "hosts.kernel", relaxed=newest, kernel=kernel.version)
 
 
 def _unscaled(held: _Held) -> Cause | None:
-    host = held.host
-    window = held.flow.network.hosts[host].receive_window
-    if held.flow.traffic.transport.tcp.window_scaling or window <= UNSCALED_WINDOW:
+    is_small = held.keys.receive_window <= UNSCALED_WINDOW
+    if held.flow.traffic.transport.tcp.window_scaling or is_small:
         return None
-    key = "tcp.window_scaling"
-    return held.by("unscaled", UNSCALED_WINDOW, "byte", key, relaxed=True, host=host)
+    return held.by("unscaled", UNSCALED_WINDOW, "byte", "tcp.window_scaling", relaxed=True)
 
 
 def _memory(held: _Held) -> Cause | None:
     """The memory of the host's sockets, if it keeps a buffer far below its limit."""
-    host, keys = held.host, held.flow.network.hosts[held.host]
+    keys = held.keys
     room = keys.send_buffer if held.is_sent else keys.receive_window
     if not keys.socket_memory or median(held.leg.in_flight[held.flow.during]) > room / 2:
         return None
     name = "memory" if keys.tcp_memory is None else "tcp_memory"
-    return held.by("memory", getattr(keys, name), "byte", f"host.{name}", host=host)
+    return held.by("memory", getattr(keys, name), "byte", f"host.{name}")
 
 
 def _host_buffer(held: _Held) -> Cause:
-    host, keys = held.host, held.flow.network.hosts[held.host]
-    name, size = "tcp_rmem", keys.receive_buffer
     if held.is_sent:
-        name, size = "tcp_wmem", keys.tcp_wmem
-    return held.by("host_buffer", size, "byte", f"host.{name}", host=host)
+        return held.by("host_buffer", held.keys.tcp_wmem, "byte", "host.tcp_wmem")
+    return held.by("host_buffer", held.keys.receive_buffer, "byte", "host.tcp_rmem")
 
 
 def _mux_window(held: _Held) -> Cause | None:
@@ -363,8 +322,7 @@ def _mux_window(held: _Held) -> Cause | None:
     flow, tunnel = held.flow, held.flow.tunnel
     mux: Any = getattr(flow.entry, "mux", None)
     windows = mux and (mux.to_server if flow.sender == "client" else mux.to_client)
-    is_quic = held.is_carrier and getattr(flow.entry, "quic", None) is not None
-    if tunnel is None or not windows or is_quic:
+    if tunnel is None or not windows or held.of_entry("quic") is not None:
         return None
     of_all = tunnel.connection_window or windows.session_window
     of_each = tunnel.stream_window or windows.stream_window
@@ -381,9 +339,9 @@ def _quic_window(held: _Held) -> Cause:
     from tunnelcc.catalog.quic import transport
 
     flow, name, thing = held.flow, held.limit, held.limit
-    quic = getattr(flow.entry, "quic", None) if held.is_carrier else None
-    table = "flow" if quic is None or not held.is_carrier else "tunnel"
-    quic = quic or transport().with_windows(flow.placed.flow.windows)
+    quic, table = held.of_entry("quic"), "tunnel"
+    if quic is None:
+        quic, table = transport().with_windows(flow.placed.flow.windows), "flow"
     window = quic.stream if name == "stream_window" else quic.connection
     size = window.most
     # The flow has sent so little that the window has doubled once at most.
@@ -396,9 +354,9 @@ def _quic_window(held: _Held) -> Cause:
 # The network -------------------------------------------------------------------------------------
 
 
-def _link(held: _Held, step: Step, prefix: str = "") -> Cause:
+def _link(held: _Held, prefix: str = "") -> Cause:
     """The link or its shaper, with its rate, or the least and the largest."""
-    way, shaper = held.flow.network.direction(step), held.flow.shaper(step)
+    way, shaper = held.way, held.flow.shaper(held.step)
     thing, rate, key, most, steps = "link", way.rate, "link.rate", None, None
     if shaper is not None:
         thing, rate, key = "shaper", shaper.bandwidth, "link.queue.bandwidth"
@@ -408,9 +366,7 @@ def _link(held: _Held, step: Step, prefix: str = "") -> Cause:
         if way.trace is None or "rate" not in way.trace.given:
             key = "link.rate_steps"
             steps = [[format_time(at), format_rate(_MORE * it)] for at, it in way.rate_steps]
-    return held.by(
-        f"{prefix}{thing}", rate, "bit/s", key, limit="link", step=step, most=most, relaxed=steps
-    )
+    return held.by(f"{prefix}{thing}", rate, "bit/s", key, limit="link", most=most, relaxed=steps)
 
 
 def _set_rate(held: _Held) -> Cause | None:
@@ -443,13 +399,13 @@ def _rate_or_burst(held: _Held) -> Cause:
 
 def _full_link(held: _Held) -> Cause | None:
     is_full = held.way.rate is not None and held.flow.is_full(held.step)
-    return _link(held, held.step) if is_full else None
+    return _link(held) if is_full else None
 
 
 def _busy_program(held: _Held) -> Cause | None:
     for tunnel in held.flow.tunnel_ways[:1]:
         # A program that drops nothing is not why a window shrinks.
-        is_cause = tunnel.device_drops + tunnel.socket_drops >= held.lost[0]
+        is_cause = tunnel.device_drops + tunnel.socket_drops >= held.lost.random
         least = max(_BUSY if is_cause else SATURATED, held.flow.utilisation(held.step))
         share, host = held.flow.most_busy()
         if share >= least:
@@ -459,9 +415,15 @@ def _busy_program(held: _Held) -> Cause | None:
 
 def _tunnel_drops(held: _Held) -> Cause | None:
     """The queue of the tunnel's device or socket."""
-    queue = held.flow.tunnel_drops(held.step) if held.leg.name == "app" else ""
-    tunnel, entry, layer = held.flow.tunnel, held.flow.entry, held.flow.traffic.packet_tunnel
-    if tunnel is None or layer is None or not queue:
+    tunnel, layer, lost = held.flow.tunnel, held.flow.traffic.packet_tunnel, held.lost
+    if tunnel is None or layer is None or not held.flow.tunnel_ways or held.leg.name != "app":
+        return None
+    entry: Any = tunnel.entry
+    on_path, of_path = lost.random + lost.queue, held.way.policer or held.flow.kind == "stream"
+    queue = "device" if lost.device > on_path else ""
+    if lost.socket > max(lost.device, on_path) or (lost.is_unexplained and not of_path):
+        queue = "socket"
+    if not queue:
         return None
     key, size, relaxed = "tunnel.queue", tunnel.queue or getattr(entry.device, "queue", 0), None
     if queue == "socket":
@@ -478,27 +440,27 @@ def _met(held: _Held) -> Cause | None:
     shares = held.flow.shares(held.place)
     shares["cpu"], host = max((shares["cpu"], ""), held.flow.most_often_busy())
     name, share = limits.largest({it: shares[it] for it in (*_WINDOWS, "cpu")})
-    if sum(held.lost) or share < _OFTEN:
+    if held.lost.is_recent or share < _OFTEN:
         return None
     met = _Held(held.flow, held.place, name, share)
     return _cpu(met, host) if name == "cpu" else _cause(met)
 
 
 def _nearly_full_link(held: _Held) -> Cause | None:
-    random, drops = held.lost
+    lost, of_all = held.lost, held.lost.random > 0 and held.flow.is_alone
     is_near = held.flow.utilisation(held.step) >= _NEARLY_FULL and held.way.rate is not None
-    is_cause = (held.has_dropped and random <= drops) or (random > 0 and held.flow.is_alone)
-    return _link(held, held.step) if is_near and is_cause else None
+    is_cause = of_all or 0 < lost.queue >= lost.random
+    return _link(held) if is_near and is_cause else None
 
 
 def _random_loss(held: _Held) -> Cause | None:
-    if held.lost[0] <= held.lost[1]:
+    if held.lost.random <= held.lost.queue:
         return None
     return held.by("random_loss", None, "", "link.loss", limit="random_loss", relaxed=0)
 
 
 def _queue(held: _Held) -> Cause | None:
-    if not held.has_dropped:
+    if not held.lost.queue:
         return None
     if held.way.queue.name == "drop-tail":
         return _buffer(held, "queue")
@@ -513,8 +475,7 @@ def _buffer(held: _Held, thing: str) -> Cause:
 
 
 def _burst(held: _Held) -> Cause | None:
-    has_policer = held.way.policer is not None and held.flow.has_unexplained_losses(held.leg)
-    return _rate_or_burst(held) if has_policer else None
+    return _rate_or_burst(held) if held.way.policer and held.lost.is_unexplained else None
 
 
 def _congestion_control(held: _Held) -> Cause:

@@ -7,10 +7,10 @@ Each sender of a run, and each stream on a shared carrier, counts for how long i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from math import inf
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tunnelcc.config.queue import Cake
 from tunnelcc.metrics import limits
@@ -39,6 +39,20 @@ def is_carrier(leg: str) -> bool:
     return leg.startswith("carrier")
 
 
+class Losses(NamedTuple):
+    """Packets of a connection that were lost, by what lost them.
+
+    ``is_recent``: some on the link, after the warm-up. ``is_unexplained``: none of these, but some.
+    """
+
+    random: int
+    queue: int
+    device: int
+    socket: int
+    is_recent: bool = False
+    is_unexplained: bool = False
+
+
 class Counters:
     """One flow, and its connections in the direction of its data."""
 
@@ -65,26 +79,16 @@ class Counters:
         #: The connection of the application that sends.
         self.app = next((i for i, leg in enumerate(self.legs) if leg.name == "app"), 0)
         self._channels = dict(zip(self.hops, channels, strict=False))
+        time, interval = run["time"], run.experiment.probe_interval
+        begin, end = run["flow_start"][index], run["flow_completed_at"][index]
+        #: Which samples are those after the warm-up.
+        self.measured = time > run.experiment.warmup
+        #: Those while the flow was active, as far as that is known: NaN is before no time.
+        self.during = self.measured & ~(time <= begin) & ~(time >= end + interval)
+        is_always = (self.during == self.measured).all() or not self.during.any()
+        self._is_always_active = bool(is_always)
 
     # Time ----------------------------------------------------------------------------------------
-
-    @cached_property
-    def measured(self) -> Any:
-        """Which samples are those after the warm-up."""
-        return self.run["time"] > self.run.experiment.warmup
-
-    @cached_property
-    def during(self) -> Any:
-        """Which of these are of the time in which the flow was active, as far as it is known."""
-        time, interval = self.run["time"], self.run.experiment.probe_interval
-        begin = self.run["flow_start"][self.index]
-        end = self.run["flow_completed_at"][self.index]
-        is_before = time <= begin  # no sample is before what is not a number
-        return self.measured & ~is_before & ~(time >= end + interval)
-
-    @cached_property
-    def _is_always_active(self) -> bool:
-        return bool((self.during == self.measured).all() or not self.during.any())
 
     def shares(self, place: int) -> dict[str, float]:
         """Return the share of each limit in the time of a connection, or of the flow's stream."""
@@ -193,32 +197,33 @@ class Counters:
 
     # Losses --------------------------------------------------------------------------------------
 
-    def losses(self, leg: Any, step: Step) -> tuple[int, int]:
-        """Return what a connection saw of a link's random losses, and of its drops and marks.
+    def losses(self, leg: Any, step: Step) -> Losses:
+        """Return what dropped packets of a connection, ``step`` being the link that holds it back.
 
-        What a carrier or FEC has repaired, it did not see.
+        What a carrier or FEC has repaired, it did not see. If it saw none after the warm-up, those
+        before count: a window may need longer than that to grow again.
         """
-        link = self.run.way(step)
-        if leg.name == "app" and self.kind == "stream":
-            return 0, 0
-        for way in self.tunnel_ways[:1]:
-            if (lost := way.fec_lost) is not None:  # it repairs bursts of drops last
-                dropped = min(link.queue_drops, lost)
-                return lost - dropped, dropped
-        return link.random_losses, link.queue_drops + (link.marks or 0)
+        link, is_app = self.run.way(step), leg.name == "app"
+        random, queue = link.random_losses, link.queue_drops + (link.marks or 0)
+        before = int(link.queue_drops_series[-1:].sum())
+        before = 0 if self.network.direction(step).loss else before  # which may be that
+        if is_repaired := is_app and self.kind == "stream":
+            random = queue = before = 0
+        tunnel = self.tunnel_ways[0] if self.tunnel_ways else None
+        if tunnel is not None and not is_repaired and (lost := tunnel.fec_lost) is not None:
+            queue = min(link.queue_drops, lost)  # FEC repairs bursts of drops last
+            random = lost - queue
+        device, socket = 0, 0
+        if tunnel is not None and is_app:
+            device, socket = tunnel.device_drops, tunnel.socket_drops
+        if random or queue or device or socket:
+            return Losses(random, queue, device, socket, is_recent=bool(random or queue))
+        if tunnel is not None and is_app:
+            device = int(tunnel.device_drops_series[-1:].sum())
+        is_unexplained = not device and self._has_unexplained_losses(leg)
+        return Losses(0, before, device, 0, is_unexplained=is_unexplained)
 
-    def has_lost_before(self, leg: Any, step: Step) -> bool:
-        """Whether a connection saw drops of a link's queue, those of the warm-up included.
-
-        A window may need longer than that to grow again.
-        """
-        is_repaired = leg.name == "app" and self.kind == "stream"
-        return not is_repaired and self._drops_so_far(step) > 0
-
-    def _drops_so_far(self, step: Step) -> int:
-        return int(self.run.way(step).queue_drops_series[-1:].sum())
-
-    def has_unexplained_losses(self, leg: Any) -> bool:
+    def _has_unexplained_losses(self, leg: Any) -> bool:
         """Whether a connection repaired losses that no count of the whole run explains.
 
         What policers and far sockets drop is counted after the warm-up only.
@@ -226,12 +231,13 @@ class Counters:
         series = getattr(leg, "retransmits_series", None)
         if series is None or not series[-1:].sum() or getattr(self.tunnel, "uplinks", None):
             return False
+        ways = ((self.network.direction(it), self.run.way(it)) for it in self.traffic.loads)
         return not any(
-            (way := self.network.direction(step)).loss
+            way.loss
             or way.jitter_reorders
-            or self.run.way(step).random_losses
-            or self._drops_so_far(step)
-            for step in self.traffic.loads
+            or link.random_losses
+            or link.queue_drops_series[-1:].sum()
+            for way, link in ways
         )
 
     @cached_property
@@ -242,24 +248,6 @@ class Counters:
         first = self.network.tunnels[self.placed.tunnel].layer
         ways = counts.forward, counts.reverse
         return ways if first.sender == self.sender else ways[::-1]
-
-    def tunnel_drops(self, step: Step) -> str:
-        """Return ``socket`` or ``device``, if most losses are drops of that queue of the tunnel.
-
-        ``step``: the link that holds the connection back.
-        """
-        if not self.tunnel_ways:
-            return ""
-        way = self.tunnel_ways[0]
-        leg = self.legs[self.app]
-        drops, others = way.device_drops, sum(self.losses(leg, step))
-        is_socket = way.socket_drops > max(drops, others)
-        if not (drops or others):  # a window may need longer than the warm-up to grow again
-            drops = way.device_drops_series[-1:].sum()
-            others = self._drops_so_far(step) if self.has_lost_before(leg, step) else 0
-            of_path = self.network.direction(step).policer is not None or self.kind == "stream"
-            is_socket |= not (drops or of_path) and self.has_unexplained_losses(leg)
-        return "socket" if is_socket else "device" if drops > others else ""
 
     # Programs ------------------------------------------------------------------------------------
 
@@ -276,23 +264,22 @@ class Counters:
         Its share is of the time that its threads have, as far as there are cores for them.
         """
         time = self.run.measured_time
-        shares = [
-            (cpu.cpu_time / (time * cores), host)
-            if self._is_always_active
-            else (mean(cpu.cpu_series[self.during] * most / cores), host)
-            for host, cpu, cores, most in self._programs
-        ]
-        return max(shares, default=(0.0, ""))
+        if self._is_always_active:
+            return self._busiest(lambda cpu, cores, _: cpu.cpu_time / (time * cores))
+        return self._busiest(lambda cpu, cores, most: mean(self._use(cpu, cores, most)))
 
     def most_often_busy(self) -> tuple[float, str]:
         """Return the host whose program most often only works, and for which share of the time."""
         if not self.during.any():
             return 0.0, ""
-        shares = [
-            (mean(cpu.cpu_series[self.during] * most / cores >= FULL), host)
-            for host, cpu, cores, most in self._programs
-        ]
-        return max(shares, default=(0.0, ""))
+        return self._busiest(lambda cpu, cores, most: mean(self._use(cpu, cores, most) >= FULL))
+
+    def _use(self, cpu: Any, cores: float, most: int) -> Any:
+        return cpu.cpu_series[self.during] * most / cores
+
+    def _busiest(self, share: Callable[[Any, float, int], float]) -> tuple[float, str]:
+        found = ((share(cpu, cores, most), host) for host, cpu, cores, most in self._programs)
+        return max(found, default=(0.0, ""))
 
     @cached_property
     def _programs(self) -> list[tuple[str, Any, float, int]]:

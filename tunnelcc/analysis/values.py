@@ -3,12 +3,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 
-@dataclass(frozen=True)
-class Quantity:
+class Quantity(NamedTuple):
     """An amount in SI units: s, bit/s, byte, packet, segment, speed, or 1 for a part.
 
     ``most``: the largest amount of one that changes; ``amount`` is then the least.
@@ -19,13 +17,10 @@ class Quantity:
     most: float | None = None
 
 
-@dataclass(frozen=True)
-class Key:
-    """A number that changes what limits a flow.
-
-    ``path``: its key. ``relaxed``: a value of the key with which a paired run would tell whether it
-    is the limit, in the form that a scenario has; None: no such value is known. ``place``:
-    experiment; entry, if only the tunnel's file has it; or model, if none has.
+class Key(NamedTuple):
+    """What changes a limit. ``relaxed``: a value with which a paired run would tell whether it is
+    the limit, in a scenario's form; None: none is known. ``place``: experiment; entry, if only the
+    tunnel's file has it; or model.
     """
 
     path: str
@@ -33,14 +28,11 @@ class Key:
     place: str = "experiment"
 
 
-@dataclass(frozen=True)
-class Where:
-    """Where a limit is; "": it is of no such thing.
-
-    ``leg``: the connection; ``hop``: the same, if it is one of a chain's hops; ``host``;
-    ``kernel``: its version, if that is the reason; ``program``: the name of the tunnel, of what its
-    carriers multiplex with, or none for the application; ``cc``: the congestion control, and
-    ``is_inside``: of a connection in a tunnel.
+class Where(NamedTuple):
+    """Where a limit is. ``leg``: the connection; ``hop``: the same, if it is one of a chain;
+    ``host``; ``kernel``: its version, if that is why; ``program``: the tunnel, or what its carriers
+    multiplex with, "" for the application; ``cc``: the congestion control, and ``is_inside``: of a
+    connection in a tunnel.
     """
 
     leg: str = ""
@@ -52,24 +44,22 @@ class Where:
     is_inside: bool = False
 
 
-@dataclass(frozen=True)
-class Evidence:
-    """``held``: what the sender waited for, of ``metrics.limits.LIMITS``; ``share``: for which part
-    of the flow's time.
+class Evidence(NamedTuple):
+    """``held``: what the sender waited for, of ``metrics.limits.LIMITS``, for a ``share`` of the
+    flow's time.
     """
 
     held: str
     share: float
 
 
-@dataclass(frozen=True)
-class Cause:
+class Cause(NamedTuple):
     """What limited a flow.
 
     ``limit``: a name of ``metrics.limits.LIMITS``, or ``link``, ``queue``, ``policer``,
-    ``device_queue``, ``socket_queue``, ``random_loss``. ``thing``: which of the things with this
-    limit, a name of ``words.causes.THINGS``. ``value``: its amount, or what it is set to; None: it
-    has none. ``keys``: those that change it, all together.
+    ``device_queue``, ``socket_queue``, ``random_loss``. ``thing``: which one, of
+    ``words.causes.THINGS``. ``value``: its amount, or what it is set to; None: it has none.
+    ``keys``: those that change it, all together.
     """
 
     limit: str
@@ -91,12 +81,10 @@ class Reason(NamedTuple):
     queue: str = ""
 
 
-@dataclass(frozen=True)
-class Estimate:
-    """A number that a measurement has told, or not.
+class Estimate(NamedTuple):
+    """A number that a measurement has told, with its least and largest amount.
 
-    ``interval``: its least and its largest amount. ``is_told``: the measurement tells it; otherwise
-    the ``reason`` has what would.
+    ``is_told``: by the measurement; otherwise the ``reason`` has what would.
     """
 
     quantity: Quantity

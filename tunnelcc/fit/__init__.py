@@ -177,7 +177,7 @@ def fit(
         simulated |= _without_full_queue(queue, alike, simulated["loss"])
     elif shares[instead] > 1 - _AGREE:
         other, why = instead, Reason("other_drops", queue=instead)
-        simulated["buffer"] = replace(simulated["buffer"], is_told=False, reason=why)
+        simulated["buffer"] = simulated["buffer"]._replace(is_told=False, reason=why)
     if measured.pings is not None:
         del simulated["rtt"]  # pings tell it better
     estimates |= simulated
@@ -219,8 +219,12 @@ def _without_full_queue(
     bucket = float(np.median([it["buffer"] for it in alike]))
     found = {
         "buffer": _estimate("buffer", bucket, 0.0, inf, Reason("dropped_before", queue=queue)),
-        "loss": replace(
-            _estimate("loss", 0.0, 0.0, loss.interval[1], Reason("enough_drops", queue=queue)),
+        "loss": _estimate(
+            "loss",
+            0.0,
+            0.0,
+            loss.interval[1],
+            Reason("enough_drops", queue=queue),
             is_told=loss.is_told,
         ),
     }

@@ -14,6 +14,7 @@ import pytest
 import tunnelcc as tc
 from helpers import ROOT, load_script
 from tunnelcc import fit, words
+from tunnelcc.analysis import causes as analysis
 from tunnelcc.errors import Problem
 from tunnelcc.formats.measurement import Measurement, Stream
 from tunnelcc.words import causes, fits, lists
@@ -133,6 +134,19 @@ def test_code_that_reads_an_error_is_found():
 
 def test_no_code_reads_words():
     assert check_words.main() == 0
+
+
+def test_each_thing_has_a_name():
+    calls = (it for it in ast.walk(ast.parse(Path(analysis.__file__).read_text("utf-8"))))
+    named = {
+        call.args[0].value
+        for call in calls
+        if isinstance(call, ast.Call)
+        and getattr(call.func, "attr", "") == "by"
+        and isinstance(call.args[0], ast.Constant)
+    }
+    assert len(named) > 10
+    assert named <= {*causes.THINGS}
 
 
 def test_equal_sentences_are_one():
