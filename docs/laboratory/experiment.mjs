@@ -134,7 +134,7 @@ export function problemsOf(data, choices, part = 1) {
         "The command below runs it without this limit.",
     );
   }
-  // As tunnelcc/simulation/limits.py estimates it.
+  // As tunnelcc/running/memory.py estimates it.
   const longest = Math.max(number("rtt"), number("other_rtt"));
   const held = 4 * ((number("rate") * longest) / 8 + room);
   const memory = (held / 1448) * 128 * template.legs;
