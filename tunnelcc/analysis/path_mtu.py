@@ -89,14 +89,14 @@ def of_tunnels(network: ResolvedNetwork, totals: Mapping[str, Any]) -> Iterator[
         layer = placed.layer
         if not isinstance(layer, PacketTunnel) or layer.keys.entry.HAS_CARRIERS:
             continue
-        most = _largest(layer, min(layer.mtu, layer.crossed_mtu), layer.crossed_mtu)
+        most = _largest(layer, min(layer.mtu, layer.outside.mtu), layer.outside.mtu)
         ends = placed.ends[::-1] if placed.sender == "client" else placed.ends
         for way, end in zip(("forward", "reverse"), ends, strict=True):
             counts = tunnel.get(way)
             if most is not None and counts is not None and counts["tunnel_fragmented"]:
                 yield Divided(
                     tunnel["tunnel"], end, counts["tunnel_fragmented"], counts["tunnel_packets"],
-                    layer.crossed_mtu, f"{placed.key}.mtu", most,
+                    layer.outside.mtu, f"{placed.key}.mtu", most,
                 )  # fmt: skip
 
 
@@ -110,9 +110,9 @@ def largest_device(traffic: Traffic, mtu: int) -> int | None:
 
 def _largest(tunnel: PacketTunnel, most: int, mtu: int) -> int | None:
     """As largest_device(); at most ``most``."""
-    keys = tunnel.keys
     for size in range(most, LEAST_MTU - 1, -1):
-        outer = keys.entry.across_path(size, MOST_MTU, keys.mode, size, "random", tunnel.versions)
+        use = tunnel.use._replace(path_mtu=MOST_MTU, mtu=size)
+        outer = tunnel.keys.entry.across_path(size, "random", use)
         if sum(outer) <= mtu:
             return size
     return None

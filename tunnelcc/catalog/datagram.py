@@ -9,7 +9,7 @@ from pydantic import model_validator
 from tunnelcc.catalog.cited import Cited
 from tunnelcc.catalog.layers import Fec, PacketLayers, Place, Surroundings, wrap
 from tunnelcc.catalog.packets import PacketEntry, QueuePackets
-from tunnelcc.catalog.values import IPV4, NO_FEC, PROBE_COUNT, PROBE_INTERVAL, IpVersions
+from tunnelcc.catalog.values import NO_FEC, PROBE_COUNT, PROBE_INTERVAL, Use
 from tunnelcc.errors import MISSING, ConfigError, Problem
 from tunnelcc.schema import SWITCH, choice, size
 
@@ -113,41 +113,22 @@ class DatagramEntry(PacketEntry):
         if fec and "fec" in changes:
             fec.check_parity("fec", changes["fec"])
 
-    def across_path(
-        self,
-        size: int,
-        path_mtu: int,
-        mode: str | None,
-        mtu: int | None,
-        payload: str,
-        versions: IpVersions,
-    ) -> list[int]:
+    def across_path(self, size: int, payload: str, use: Use) -> list[int]:
         """Return the IP bytes of the datagrams."""
-        return self.outer(size, path_mtu, mode, mtu, payload, versions)
+        return self.outer(size, use.path_mtu, use.mode, use.mtu, payload, use.versions)
 
-    def told_mss(
-        self, path_mtu: int, mode: str | None, mtu: int | None, versions: IpVersions
-    ) -> int | None:
+    def told_mss(self, use: Use) -> int | None:
         """Return that of packets that leave whole, if ``outer_df.tells_host``."""
-        if self.outer_df is None or not self.outer_df.tells_host:
-            return None
-        return self._fitting(path_mtu, mode, self.mtu(path_mtu, mtu, versions), versions)
+        tells = self.outer_df is not None and self.outer_df.tells_host
+        return self._fitting(use.path_mtu, use) if tells else None
 
-    def check_packet(
-        self,
-        size: int,
-        path_mtu: int,
-        mode: str | None,
-        mtu: int | None,
-        parity: str | None,
-        versions: IpVersions = IPV4,
-    ) -> None:
+    def check_packet(self, size: int, parity: str | None, use: Use) -> None:
         """Raise ConfigError if a group of the FEC cannot hold a packet of ``size`` IP bytes."""
-        fec = self.fec(mode, parity)
+        fec = self.fec(use.mode, parity)
         if fec is None or fec.blob is None:
             return
-        inside, _ = self.around_fec(mode)
-        around = Surroundings(self.mtu(path_mtu, mtu, versions), path_mtu, versions=versions)
+        inside, _ = self.around_fec(use.mode)
+        around = Surroundings(self.mtu(use), use.path_mtu, versions=use.versions)
         needed = fec.blob_bytes(sum(wrap(inside, size, around)))
         shards = len(fec.parity_counts)
         if needed > shards * fec.blob.mtu:

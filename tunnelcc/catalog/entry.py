@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from pydantic import Field
 
 from tunnelcc.catalog.cited import Prose
-from tunnelcc.catalog.values import IPV4, IpVersions
+from tunnelcc.catalog.values import Use
 from tunnelcc.errors import ConfigError, Problem, as_written
 from tunnelcc.schema import Model
 
@@ -83,58 +83,29 @@ class Entry(Model):
                 )
                 raise ConfigError(Problem(*as_written(key, value), expected))
 
-    def mtu(self, path_mtu: int, mtu: int | None = None, versions: IpVersions = IPV4) -> int:
-        """Return the largest packet (IP bytes) of the flows; ``mtu``: what the user sets.
+    def mtu(self, use: Use) -> int:
+        """Return the largest packet (IP bytes) of the flows."""
+        return use.path_mtu
 
-        ``versions``: of IP, inside and outside, here and below.
-        """
-        return path_mtu
-
-    def clamped_mss(
-        self,
-        path_mtu: int,
-        mode: str | None = None,
-        mtu: int | None = None,
-        mss: int | None = None,
-        versions: IpVersions = IPV4,
-    ) -> int | None:
+    def clamped_mss(self, use: Use) -> int | None:
         """Return the MSS (bytes, without TCP options) of connections through the tunnel.
 
-        None: the path's MSS. Defaults of ``mode``, ``mtu`` of the device and ``mss`` of the clamp
-        are the entry's. Raises ConfigError if no segment fits.
+        None: the path's MSS. Raises ConfigError if no segment fits.
         """
         return None
 
-    def told_mss(
-        self, path_mtu: int, mode: str | None, mtu: int | None, versions: IpVersions
-    ) -> int | None:
+    def told_mss(self, use: Use) -> int | None:
         """Return the MSS of which the tunnel tells TCP on its own host; None: of none."""
         return None
 
-    def across_path(
-        self,
-        size: int,
-        path_mtu: int,
-        mode: str | None,
-        mtu: int | None,
-        payload: str,
-        versions: IpVersions,
-    ) -> list[int]:
+    def across_path(self, size: int, payload: str, use: Use) -> list[int]:
         """Return the IP bytes on the path for a packet (IP bytes) of a carrier, or else of a flow.
 
         ``payload``: its contents (``tunnelcc.payloads.CORPORA``).
         """
         return [size]
 
-    def check_packet(
-        self,
-        size: int,
-        path_mtu: int,
-        mode: str | None,
-        mtu: int | None,
-        parity: str | None,
-        versions: IpVersions = IPV4,
-    ) -> None:
+    def check_packet(self, size: int, parity: str | None, use: Use) -> None:
         """Raise ConfigError if the tunnel cannot carry a packet of ``size`` IP bytes."""
 
     def stream_layers(self, is_up: bool) -> "StreamLayers":

@@ -20,6 +20,7 @@ from tunnelcc.catalog.values import (
     MOST_DEVICE_MTU,
     MOST_MTU,
     IpVersions,
+    Use,
     plain_headers,
 )
 from tunnelcc.errors import ConfigError, Problem, nearest, unknown_name
@@ -147,7 +148,7 @@ class PacketEntry(Entry):
         if problems:
             raise ConfigError(*problems)
         for name in self.modes:
-            self.clamped_mss(ETHERNET_MTU, name)
+            self.clamped_mss(Use(ETHERNET_MTU, name))
         return self
 
     def _misplaced(self, layers: PacketLayers) -> Iterator[Problem]:
@@ -238,29 +239,23 @@ class PacketEntry(Entry):
         ``path_mtu``: of the path, bytes. Defaults of ``mode`` and ``mtu`` of the device are the
         entry's. ``payload``: of the flows; default: incompressible.
         """
-        around = Surroundings(self.mtu(path_mtu, mtu, versions), path_mtu, payload, versions)
+        use = Use(path_mtu, mode, mtu, versions=versions)
+        around = Surroundings(self.mtu(use), path_mtu, payload, versions)
         return wrap(self.layers(mode), inner, around)
 
-    def mtu(self, path_mtu: int, mtu: int | None = None, versions: IpVersions = IPV4) -> int:
-        """Return the MTU of the device: ``mtu``, the entry's, or the path's."""
+    def mtu(self, use: Use) -> int:
+        """Return the MTU of the device: the user's, the entry's, or the path's."""
         own = self.device.mtu
-        if versions.outer == 6:
+        if use.versions.outer == 6:
             own = self.device.mtu_over_ipv6 or own
-        return mtu or own or path_mtu
+        return use.mtu or own or use.path_mtu
 
-    def clamped_mss(
-        self,
-        path_mtu: int,
-        mode: str | None = None,
-        mtu: int | None = None,
-        mss: int | None = None,
-        versions: IpVersions = IPV4,
-    ) -> int:
+    def clamped_mss(self, use: Use) -> int:
         """Return the MSS that fits into the device, or the clamp's if that is smaller."""
-        mtu = self.mtu(path_mtu, mtu, versions)
-        if mss is None and self.clamp is not None and (self.clamp.ipv6 or versions.inner == 4):
-            mss = self._clamp(self.clamp, path_mtu, mode, mtu, versions)
-        by_device = mtu - plain_headers(versions.inner)
+        mss, inner = use.mss, use.versions.inner
+        if mss is None and self.clamp is not None and (self.clamp.ipv6 or inner == 4):
+            mss = self._clamp(self.clamp, use)
+        by_device = self.mtu(use) - plain_headers(inner)
         return by_device if mss is None else min(by_device, mss)
 
     def round_trips(self) -> dict[str, int]:
@@ -269,28 +264,26 @@ class PacketEntry(Entry):
         told = {"the tunnel, before any flow": before, "of these simulated": 0} if before else {}
         return {**told, "each flow": 1}
 
-    def _clamp(
-        self, clamp: MssClamp, path_mtu: int, mode: str | None, mtu: int, versions: IpVersions
-    ) -> int:
+    def _clamp(self, clamp: MssClamp, use: Use) -> int:
         """Return the clamp's MSS."""
         if clamp.mss is None:
-            return self._fitting(clamp.fit or path_mtu, mode, mtu, versions)
-        less = plain_headers(versions.inner) - plain_headers(4)
-        return clamp.mss - less - (clamp.less_over_ipv6 if versions.outer == 6 else 0)
+            return self._fitting(clamp.fit or use.path_mtu, use)
+        less = plain_headers(use.versions.inner) - plain_headers(4)
+        return clamp.mss - less - (clamp.less_over_ipv6 if use.versions.outer == 6 else 0)
 
-    def _fitting(self, fit: int, mode: str | None, mtu: int, versions: IpVersions) -> int:
+    def _fitting(self, fit: int, use: Use) -> int:
         """Largest MSS whose outer packets have at most ``fit`` bytes without fragments."""
         # No layer makes less of a larger packet.
-        headers = plain_headers(versions.inner)
+        headers, mtu = plain_headers(use.versions.inner), self.mtu(use)
         inner = range(headers + LEAST_MSS, mtu + 1)
 
         def size(packet: int) -> int:
-            return sum(self.outer(packet, MOST_MTU, mode, mtu, versions=versions))
+            return sum(self.outer(packet, MOST_MTU, use.mode, mtu, versions=use.versions))
 
         fitting = bisect_right(inner, fit, key=size)
         if fitting:
             return inner[fitting - 1] - headers
-        expected = f"room for an MSS of {LEAST_MSS} with the layers of mode {mode or self.mode}"
+        expected = f"room for an MSS of {LEAST_MSS} with the layers of mode {use.mode or self.mode}"
         raise ConfigError(Problem("clamp", fit, expected))
 
 

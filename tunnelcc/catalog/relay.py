@@ -13,7 +13,7 @@ from tunnelcc.catalog.layers import StreamLayers
 from tunnelcc.catalog.quic import Quic
 from tunnelcc.catalog.rudp import Rudp
 from tunnelcc.catalog.turn import Counts, Turn
-from tunnelcc.catalog.values import IP_HEADERS, IPV4, RUDP_RATE, IpVersions, datagram_headers
+from tunnelcc.catalog.values import IP_HEADERS, RUDP_RATE, Use, datagram_headers
 from tunnelcc.errors import MISSING, ConfigError, Problem
 from tunnelcc.schema import SWITCH, Kind, Model, choice, size, time, whole
 from tunnelcc.schema.units import UnitError
@@ -356,23 +356,16 @@ class RelayEntry(Entry):
         """Return the layers around what the carriers send to the server, or to the client."""
         return self.to_server if is_up else self.to_client
 
-    def clamped_mss(
-        self,
-        path_mtu: int,
-        mode: str | None = None,
-        mtu: int | None = None,
-        mss: int | None = None,
-        versions: IpVersions = IPV4,
-    ) -> int | None:
+    def clamped_mss(self, use: Use) -> int | None:
         """Raise ConfigError if datagrams do not fit, because nothing fragments them."""
         least = 0  # TCP adapts its segments
         if self.quic is not None:
-            least = self.quic.first_packet(versions.outer)
+            least = self.quic.first_packet(use.versions.outer)
         elif self.kcp is not None:
-            least = self.kcp.session.mtu + datagram_headers(versions.outer)
+            least = self.kcp.session.mtu + datagram_headers(use.versions.outer)
         elif self.rudp is not None:
-            least = self.rudp.largest + datagram_headers(versions.outer)
-        if least > path_mtu:
+            least = self.rudp.largest + datagram_headers(use.versions.outer)
+        if least > use.path_mtu:
             expected = f"a path.mtu of at least {least}, the size of its datagrams"
             hint = "or a smaller kcp.mtu" if self.kcp is not None else ""
             raise ConfigError(Problem("name", self.name, expected, hint))

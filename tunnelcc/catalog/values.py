@@ -58,6 +58,20 @@ class IpVersions(NamedTuple):
 IPV4 = IpVersions()
 
 
+class Use(NamedTuple):
+    """How a tunnel is used, as far as sizes of packets depend on it.
+
+    ``path_mtu``: of what is below it, bytes; ``mode``, ``mtu`` of the device and ``mss`` of the
+    clamp: what the user sets, None: the entry's. ``versions``: of IP, here and below.
+    """
+
+    path_mtu: int
+    mode: str | None = None
+    mtu: int | None = None
+    mss: int | None = None
+    versions: IpVersions = IPV4
+
+
 def plain_headers(ip: int) -> int:
     """Return the bytes of IP and TCP without options, which an MSS leaves room for (RFC 6691)."""
     return IP_HEADERS[ip] + _TCP_HEADER

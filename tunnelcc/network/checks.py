@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from tunnelcc.catalog.values import LEAST_IPV6_MTU, IpVersions, datagram_headers
+from tunnelcc.catalog.values import LEAST_IPV6_MTU, IpVersions, Use, datagram_headers
 from tunnelcc.config.flow import LEAST_WRITE_COST, MAX_FLOWS, Flow
 from tunnelcc.config.hosts import OF_MACHINES
 from tunnelcc.config.keys import ExperimentKeys
@@ -305,11 +305,12 @@ def _of_unused(found: ResolvedNetwork) -> Iterator[Problem]:
         return
     keys = tunnel if tunnel.entry.CARRIES_PACKETS else tunnel.below or tunnel
     inner = (keys.entry.CARRIES_PACKETS and keys.ip) or path.ip
-    versions, mtu = IpVersions(inner, path.ip), path.host_mtu
+    versions = IpVersions(inner, path.ip)
+    use = Use(path.host_mtu, keys.mode, keys.mtu, keys.mss, versions)
     try:
-        keys.entry.clamped_mss(mtu, keys.mode, keys.mtu, keys.mss, versions)
+        keys.entry.clamped_mss(use)
         if found.first.flow.transport != "udp":
-            keys.entry.told_mss(mtu, keys.mode, keys.mtu, versions)
+            keys.entry.told_mss(use)
     except ConfigError as error:
         yield from error.below("tunnel").problems
 
@@ -495,10 +496,10 @@ def _of_packets(traffic: Traffic, key: str) -> Iterator[Problem]:
     tunnel = traffic.packet_tunnel
     if tunnel is None:
         return
-    keys, mtu = tunnel.keys, traffic.links.mtu
+    keys, use = tunnel.keys, tunnel.use._replace(path_mtu=traffic.links.mtu)
     size = traffic.below.largest_packet(only_tcp=traffic.contents.only_tcp)
     try:
-        keys.entry.check_packet(size, mtu, keys.mode, keys.mtu, keys.fec, tunnel.versions)
+        keys.entry.check_packet(size, keys.fec, use)
     except ConfigError as error:
         where = f"{key}.under" if isinstance(traffic.tunnel, Relays) else key
         yield from error.below(where).problems

@@ -199,10 +199,10 @@ def tunnel(placed: ResolvedTunnel) -> dict[str, Number]:
     elif keys.entry.kind != "relay":
         device = Number(format_size(layer.mtu), "derived", "entry, path MTU")
     uplinks = keys.uplinks
-    plain = layer.links.on.mss(layer.crossed_mtu, layer.route, layer.versions.outer)
+    plain = layer.links.on.mss(layer.outside.mtu, layer.route, layer.versions.outer)
     numbers = {
         "path MTU": Number(
-            format_size(layer.crossed_mtu), "derived", "its routes" if uplinks else "its route"
+            format_size(layer.outside.mtu), "derived", "its routes" if uplinks else "its route"
         ),
         "MTU": device,
         "segment": _segment(transport, plain),

@@ -8,7 +8,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from tunnelcc.catalog.values import IpVersions
+from tunnelcc.catalog.values import IpVersions, Use
 from tunnelcc.config.tunnel import Tunnel
 from tunnelcc.errors import ConfigError
 from tunnelcc.hosts import costs
@@ -59,33 +59,49 @@ class Gateways(Layer):
 
 
 @dataclass(frozen=True, eq=False)
-class PacketTunnel(Layer):
-    """A tunnel that carries packets.
-
-    ``route``: between the ends of the tunnel; ``sender``: the end at which data enter it;
-    ``hears``: TCP at its senders hears what the tunnel tells its own host; ``taken``: number of its
-    route, if flows take them in turn.
-    """
+class _Tunnel(Layer):
+    """A tunnel. ``route``: between its ends; ``sender``: the end at which data enter it."""
 
     keys: Tunnel
     route: Route
     sender: str
     below: Layer
+
+    @property
+    def outside(self) -> Layer:
+        """What the tunnel sends its packets, or datagrams of its carriers, to."""
+        return self.below
+
+    @cached_property
+    def use(self) -> Use:
+        """What sizes of the tunnel's packets depend on."""
+        keys = self.keys
+        return Use(self.outside.mtu, keys.mode, keys.mtu, keys.mss, self.versions)
+
+    @cached_property
+    def mtu(self) -> int:
+        return self.keys.entry.mtu(self.use)
+
+    @cached_property
+    def transport(self) -> Transport:
+        """The connection of the tunnel's ends: a carrier, if it has any."""
+        return Transport(self, self.route, self.sender)
+
+
+@dataclass(frozen=True, eq=False)
+class PacketTunnel(_Tunnel):
+    """A tunnel that carries packets.
+
+    ``hears``: TCP at its senders hears what the tunnel tells its own host; ``taken``: number of its
+    route, if flows take them in turn.
+    """
+
     hears: bool
     taken: int = 0
 
     @property
     def packet_layer(self) -> PacketTunnel:
         return self
-
-    @property
-    def crossed_mtu(self) -> int:
-        """The IP bytes of the largest packet that the tunnel sends."""
-        return self.below.mtu
-
-    @cached_property
-    def mtu(self) -> int:
-        return self.keys.entry.mtu(self.below.mtu, self.keys.mtu, self.versions)
 
     @cached_property
     def versions(self) -> IpVersions:
@@ -94,18 +110,14 @@ class PacketTunnel(Layer):
 
     @cached_property
     def mss(self) -> int:
-        keys, tcp = self.keys, self.links.on.tcp
-        most = keys.entry.clamped_mss(self.below.mtu, keys.mode, keys.mtu, keys.mss, self.versions)
+        tcp, most = self.links.on.tcp, self.keys.entry.clamped_mss(self.use)
         assert most is not None
         return min(tcp.mss, most - tcp.option_bytes)
 
     @cached_property
     def told_mss(self) -> int | None:
         """The most payload (bytes) of which the tunnel tells TCP on its host, if that hears it."""
-        keys = self.keys
-        if not self.hears:
-            return None
-        told = keys.entry.told_mss(self.below.mtu, keys.mode, keys.mtu, self.versions)
+        told = self.keys.entry.told_mss(self.use) if self.hears else None
         return None if told is None else told - self.links.on.tcp.option_bytes
 
     @property
@@ -120,10 +132,7 @@ class PacketTunnel(Layer):
 
     def across(self, size: int, payload: str) -> list[int]:
         """Return the packets that the tunnel sends. Nothing below can compress them."""
-        keys = self.keys
-        sent = keys.entry.across_path(
-            size, self.below.mtu, keys.mode, keys.mtu, payload, self.versions
-        )
+        sent = self.keys.entry.across_path(size, payload, self.use)
         return [it for packet in sent for it in self.below.across(packet, "random")]
 
     def loads_of(self, end: str) -> dict[Step, float]:
@@ -159,11 +168,6 @@ class PacketTunnel(Layer):
     def lower(self) -> PacketTunnel | Relays | None:
         """The tunnel that its packets go through, if any."""
         return self.below.below if isinstance(self.below, Gateways) else None
-
-    @cached_property
-    def transport(self) -> Transport:
-        """The ends of the tunnel, and segments of connections through it."""
-        return Transport(self, self.route, self.sender)
 
     def surroundings(self, payload: str) -> Surroundings:
         """Return what the tunnel's layers need to know. ``payload``: what the packets carry."""
@@ -205,33 +209,22 @@ class PacketTunnel(Layer):
 
 
 @dataclass(frozen=True, eq=False)
-class Relays(Layer):
+class Relays(_Tunnel):
     """Relays, which end the connections of applications, and send on carriers.
 
-    ``route``: between the first relay and the last one; ``sender``: the end at which data enter;
-    ``below``: the links between the two, or the tunnel that each carrier goes through.
+    ``below``: the links between the first and the last one, or the tunnel that each carrier goes
+    through.
     """
 
-    keys: Tunnel
-    route: Route
-    sender: str
-    below: PacketTunnel | Links
-
     @property
-    def crossed_mtu(self) -> int:
-        """The IP bytes of the largest packet on the links."""
-        return self.links.mtu
-
-    @property
-    def mtu(self) -> int:
-        """The same: what enters is not sent in packets of its own."""
-        return self.keys.entry.mtu(self.links.mtu, self.keys.mtu, self.versions)
+    def outside(self) -> Layer:
+        """The links: what enters is not sent in packets of its own."""
+        return self.links
 
     @property
     def mss(self) -> int:
-        if isinstance(self.below, Links):  # raises ConfigError for larger datagrams
-            keys = self.keys
-            keys.entry.clamped_mss(self.links.mtu, keys.mode, keys.mtu, keys.mss, self.versions)
+        if isinstance(self.below, Links):
+            self.keys.entry.clamped_mss(self.use)  # raises ConfigError for larger datagrams
         return self.below.mss
 
     @property
@@ -263,11 +256,6 @@ class Relays(Layer):
 
     def loads_of(self, end: str) -> dict[Step, float]:
         return added(*({step: 1.0} for hop in self.hops for step in hop.sent_by(end)))
-
-    @cached_property
-    def transport(self) -> Transport:
-        """A carrier: also one that goes on over further relays begins and ends like it."""
-        return Transport(self, self.route, self.sender)
 
 
 def route_between(topology: Topology, tunnel: Tunnel, route: Route, whose: str = "") -> Route:

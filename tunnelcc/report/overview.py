@@ -19,6 +19,7 @@ from tunnelcc.catalog.rudp import Rudp
 from tunnelcc.catalog.values import (
     IP_HEADERS,
     MOST_MTU,
+    Use,
     datagram_headers,
     parity_counts,
     plain_headers,
@@ -291,11 +292,11 @@ def _packets(entry: PacketEntry, mode: str | None = None) -> Overview:
 
 def _through(entry: PacketEntry, mode: str) -> int:
     """Return the payload (bytes) of a full segment through a tunnel."""
-    return entry.clamped_mss(_PATH_MTU, mode) + plain_headers(_IP) - _HEADERS
+    return entry.clamped_mss(Use(_PATH_MTU, mode)) + plain_headers(_IP) - _HEADERS
 
 
 def _packet_layers(entry: PacketEntry, mode: str, mss: int) -> Iterator[StackLayer]:
-    around, layers = Surroundings(entry.mtu(_PATH_MTU), MOST_MTU), entry.layers(mode)
+    around, layers = Surroundings(entry.mtu(Use(_PATH_MTU)), MOST_MTU), entry.layers(mode)
     for index, layer in enumerate(layers):
         yield from _same(layer.layer, _adds(layers[: index + 1], mss, around))
 

@@ -18,7 +18,7 @@ from tunnelcc.calibrate import compressors
 from tunnelcc.catalog.datagram import DatagramEntry
 from tunnelcc.catalog.layers import Surroundings, wrap
 from tunnelcc.catalog.packets import PacketEntry
-from tunnelcc.catalog.values import IpVersions
+from tunnelcc.catalog.values import IpVersions, Use
 from tunnelcc.network.resolve import resolve
 
 CAPTURED = ROOT / "tests" / "reference" / "packets.csv"
@@ -247,7 +247,7 @@ def test_gost_tun_writes_a_packet_as_two_messages():
     ],
 )
 def test_segments_are_clamped_as_the_programs_do(name, mode, mss):
-    assert catalog.load(name).clamped_mss(PATH_MTU, mode) == mss
+    assert catalog.load(name).clamped_mss(Use(PATH_MTU, mode)) == mss
 
 
 V4, V6_OUTSIDE, V6_INSIDE, V6 = (
@@ -272,7 +272,7 @@ V4, V6_OUTSIDE, V6_INSIDE, V6 = (
 )
 def test_segments_follow_the_versions_of_ip(name, outside, inside, both):
     entry = catalog.load(name)
-    mss = [entry.clamped_mss(PATH_MTU, versions=it) for it in (V6_OUTSIDE, V6_INSIDE, V6)]
+    mss = [entry.clamped_mss(Use(PATH_MTU, versions=it)) for it in (V6_OUTSIDE, V6_INSIDE, V6)]
     assert mss == [outside, inside, both]
 
 
@@ -359,7 +359,7 @@ def test_the_largest_segment_that_fits_is_found(name, mode):
         outer = [sum(wrap(layers, inner, around)) for inner in range(mtu + 1)]
         for fit in [576, 1500, *(draw.randint(576, mtu + 100) for _ in range(40))]:
             clamp = catalog.packets.MssClamp(fit=fit, label="inferred", source="test")
-            mss = entry.model_copy(update={"clamp": clamp}).clamped_mss(1500, mode, mtu)
+            mss = entry.model_copy(update={"clamp": clamp}).clamped_mss(Use(1500, mode, mtu))
             assert mss + 40 == _slowly_fitting(outer, fit), (mtu, fit)
 
 

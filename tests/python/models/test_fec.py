@@ -12,7 +12,7 @@ import tunnelcc as tc
 from tunnelcc import catalog
 from tunnelcc.catalog.datagram import DatagramEntry
 from tunnelcc.catalog.relay import RelayEntry
-from tunnelcc.catalog.values import parity_counts
+from tunnelcc.catalog.values import Use, parity_counts
 from tunnelcc.network.resolve import resolve
 from tunnelcc.schema.units import UnitError
 
@@ -276,9 +276,9 @@ def test_groups_that_cannot_hold_a_packet_are_refused(tunnel, changes, key):
 def test_a_group_holds_as_much_as_its_shards():
     # UDPspeeder: 4 bytes in front of all, 2 in front of the packet, shards of 1250 bytes.
     entry = catalog.load("tinyfecvpn")
-    entry.check_packet(1250 - 6, 1500, None, None, "1:1")
+    entry.check_packet(1250 - 6, "1:1", Use(1500))
     with pytest.raises(tc.ConfigError):
-        entry.check_packet(1250 - 5, 1500, None, None, "1:1")
+        entry.check_packet(1250 - 5, "1:1", Use(1500))
     path = {"rate": "20Mbps", "rtt": "20ms"}
     tunnel = {"name": "tinyfecvpn", "fec": "1:1", "mtu": 1250 - 6}
     run = tc.run({"path": path, "duration": "2s", "tunnel": tunnel})
