@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -85,6 +85,15 @@ class ConfigError(TunnelccError, ValueError):
     def located_in(self, file: Path) -> ConfigError:
         """Return these problems with the name of their file."""
         return ConfigError(*(problem.located_in(file) for problem in self.problems))
+
+
+def problems_in(key: str, check: Callable[[], object]) -> tuple[Problem, ...]:
+    """Return the problems, below ``key``, of which ``check`` raises ConfigError."""
+    try:
+        check()
+    except ConfigError as error:
+        return error.below(key).problems
+    return ()
 
 
 class RunError(TunnelccError):

@@ -200,6 +200,16 @@ class ExperimentKeys(Model):
             raise ConfigError(self._circle(above[above.index(name) :]))
         return tunnel.above(self._over(below, [*above, name]), name)
 
+    def entries(self) -> Iterator[tuple[str, Flow | CrossTraffic | Ping, str | None]]:
+        """Yield the key of each entry of flows, cross_traffic and pings, it, and its tunnel's name.
+
+        A name of None is the experiment's tunnel.
+        """
+        for table in ("flows", "cross_traffic", "pings"):
+            for index, it in enumerate(getattr(self, table)):
+                name = it.tunnel or ("none" if table == "cross_traffic" else None)
+                yield f"{table}.{index}", it, name
+
     def declared_tunnels(self) -> Iterator[tuple[str, Tunnel]]:
         """Yield the key of each tunnel that has one, and the tunnel."""
         named = ((f"tunnels.{name}", it) for name, it in self.tunnels.items())

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from tunnelcc.catalog.values import LEAST_IPV6_MTU, IpVersions, Use, datagram_headers
@@ -13,7 +14,7 @@ from tunnelcc.config.hosts import OF_MACHINES
 from tunnelcc.config.keys import ExperimentKeys
 from tunnelcc.config.network import Network
 from tunnelcc.config.tunnel import BELOW_RELAYS, Hop, Tunnel
-from tunnelcc.errors import MISSING, ConfigError, Problem
+from tunnelcc.errors import MISSING, ConfigError, Problem, problems_in
 from tunnelcc.hosts import costs
 from tunnelcc.network.layers import problems_of_queue
 from tunnelcc.network.resolve import route_of
@@ -43,13 +44,18 @@ def problems(
         shorter = f"set it, too: probe_interval = {format_time(experiment.duration / 10)!r}"
         hint = "" if "probe_interval" in experiment.model_fields_set else shorter
         yield Problem("probe_interval", given, "at most the duration", hint)
-    for index, flow in enumerate(experiment.flows):
-        yield from _of_flow(experiment, index, flow)
-    for table in ("cross_traffic", "pings"):
-        for index, source in enumerate(getattr(experiment, table)):
-            if source.start >= experiment.duration:
+    for key, entry, _ in experiment.entries():
+        for name in ("start", "data_start"):
+            moment = getattr(entry, name, None)
+            if moment is not None and moment >= experiment.duration:
                 expected = "a time before the end of the run"
-                yield Problem(f"{table}.{index}.start", format_time(source.start), expected)
+                yield Problem(f"{key}.{name}", format_time(moment), expected)
+        is_empty = isinstance(entry, Flow) and entry.preamble == 0
+        if is_empty and experiment.direction_of(entry) == "down":
+            expected = (
+                "at least 1 byte if direction is down, because the server waits for a request"
+            )
+            yield Problem(f"{key}.preamble", 0, expected)
     misplaced = list(problems_of_names(experiment))
     if misplaced:
         yield from misplaced
@@ -60,34 +66,14 @@ def problems(
     yield from of_links or list(_of_ip(found)) or _of_network(found)
 
 
-def _of_flow(experiment: ExperimentKeys, index: int, flow: Flow) -> Iterator[Problem]:
-    for key in ("start", "data_start"):
-        moment = getattr(flow, key)
-        if moment is not None and moment >= experiment.duration:
-            expected = "a time before the end of the run"
-            yield Problem(f"flows.{index}.{key}", format_time(moment), expected)
-    if flow.preamble == 0 and experiment.direction_of(flow) == "down":
-        expected = "at least 1 byte if direction is down, because the server waits for a request"
-        yield Problem(f"flows.{index}.preamble", 0, expected)
-
-
 def problems_of_names(experiment: ExperimentKeys) -> Iterator[Problem]:
     """Yield problems of tunnels, hosts and routes that are named but do not exist or fit."""
     nested = list(experiment.problems_of_under()) or list(_of_under(experiment))
     if nested:
         yield from nested
         return
-    for index, flow in enumerate(experiment.flows):
-        try:
-            experiment.tunnel_of(flow)
-        except ConfigError as error:
-            yield from error.below(f"flows.{index}.tunnel").problems
-    for table in ("cross_traffic", "pings"):
-        for index, source in enumerate(getattr(experiment, table)):
-            try:
-                experiment.tunnel_named(source.tunnel)
-            except ConfigError as error:
-                yield from error.below(f"{table}.{index}.tunnel").problems
+    for key, _, name in experiment.entries():
+        yield from problems_in(f"{key}.tunnel", partial(experiment.tunnel_named, name))
     network, path = experiment.network, experiment.path
     try:
         direction = experiment.direction
@@ -160,31 +146,23 @@ def _of_hosts(experiment: ExperimentKeys, network: Network) -> Iterator[Problem]
 def _of_routes(experiment: ExperimentKeys, topology: Topology) -> Iterator[Problem]:
     """Yield a problem for the first wrong member of each group of flows, and of each source."""
     first = 0
-    for index, flow in enumerate(experiment.flows):
-        key = f"flows.{index}"
+    for key, entry, name in experiment.entries():
+        members = [int(key.rpartition(".")[2])]
+        if isinstance(entry, Flow):
+            kinds = 1 if entry.from_ is not None else min(entry.count, len(topology.pairs) or 1)
+            members = [*range(first, first + kinds)]
+            first += entry.count
         try:
-            kinds = 1 if flow.from_ is not None else min(flow.count, len(topology.pairs) or 1)
-            for member in range(kinds):
-                route = route_of(topology, flow, first + member, key)
-                both = route.to_server + route.to_client
-                if not topology.delay(both):
-                    links = ", ".join(dict.fromkeys(step.link for step in both))
+            for member in members:
+                route = route_of(topology, entry, member, key)
+                if isinstance(entry, Flow) and not topology.delay(route.steps):
+                    links = ", ".join(dict.fromkeys(step.link for step in route.steps))
                     expected = f"a route with an rtt above 0 ({links} have none)"
                     yield Problem(f"{key}.route", MISSING, expected)
                     break
-                yield from _of_gateways(experiment, topology, flow.tunnel, route, key)
+                yield from _of_gateways(experiment, topology, name, route, key)
         except ConfigError as error:
             yield from error.problems
-        first += flow.count
-    for table in ("cross_traffic", "pings"):
-        for index, source in enumerate(getattr(experiment, table)):
-            try:
-                key = f"{table}.{index}"
-                route = route_of(topology, source, index, key)
-                name = "none" if table == "cross_traffic" else None
-                yield from _of_gateways(experiment, topology, source.tunnel or name, route, key)
-            except ConfigError as error:
-                yield from error.problems
 
 
 def _of_gateway_names(experiment: ExperimentKeys, topology: Topology) -> Iterator[Problem]:
@@ -192,13 +170,11 @@ def _of_gateway_names(experiment: ExperimentKeys, topology: Topology) -> Iterato
     for key, tunnel in experiment.declared_tunnels():
         if tunnel.between is None:
             continue
-        try:
-            for host in tunnel.between:
-                topology.check_host(f"{key}.between", host)
-            for host in sum(tunnel.uplinks.routes, ()) if tunnel.uplinks else ():
-                topology.check_host(f"{key}.uplinks.routes", host)
-        except ConfigError as error:
-            yield from error.problems
+        named = [(f"{key}.between", it) for it in tunnel.between]
+        if tunnel.uplinks is not None:
+            named += [(f"{key}.uplinks.routes", it) for it in sum(tunnel.uplinks.routes, ())]
+        wrong = (problems_in(key, partial(topology.check_host, "", host)) for key, host in named)
+        yield from next(filter(None, wrong), ())
 
 
 def _of_gateways(
@@ -282,11 +258,11 @@ def _of_network(found: ResolvedNetwork) -> Iterator[Problem]:
     for traffic in found.all_kinds:
         key = found.tunnel_key(traffic)
         yield from _of_rtt(found, traffic)
-        missing = list(_of_segments(traffic, key))
+        missing = list(problems_in(key, partial(getattr, traffic, "mss")))
         missing = missing or list(_of_transport(traffic))
         missing = missing or list(_of_datagrams(traffic, key))
         missing = missing or list(_of_packets(traffic, key))
-        missing = missing or list(_of_costs(traffic))
+        missing = missing or list(problems_in("hosts.profile", partial(_pay, traffic)))
         is_narrow = is_narrow or bool(missing)
         for problem in missing or _of_writes(traffic):
             if problem not in told:
@@ -307,12 +283,10 @@ def _of_unused(found: ResolvedNetwork) -> Iterator[Problem]:
     inner = (keys.entry.CARRIES_PACKETS and keys.ip) or path.ip
     versions = IpVersions(inner, path.ip)
     use = Use(path.host_mtu, keys.mode, keys.mtu, keys.mss, versions)
-    try:
-        keys.entry.clamped_mss(use)
-        if found.first.flow.transport != "udp":
-            keys.entry.told_mss(use)
-    except ConfigError as error:
-        yield from error.below("tunnel").problems
+    checks = [keys.entry.clamped_mss]
+    checks += [keys.entry.told_mss] if found.first.flow.transport != "udp" else []
+    for check in checks:
+        yield from problems_in("tunnel", partial(check, use))
 
 
 def _of_ip(found: ResolvedNetwork) -> Iterator[Problem]:
@@ -483,14 +457,6 @@ def _of_datagrams(traffic: Traffic, key: str) -> Iterator[Problem]:
     yield Problem(f"{traffic.key}.{name}", given, expected)
 
 
-def _of_segments(traffic: Traffic, key: str) -> Iterator[Problem]:
-    """Yield a problem if the path is too narrow for the tunnel at ``key``."""
-    try:
-        _ = traffic.mss
-    except ConfigError as error:
-        yield from error.below(key).problems
-
-
 def _of_packets(traffic: Traffic, key: str) -> Iterator[Problem]:
     """Yield a problem if the tunnel at ``key`` cannot carry the largest packets."""
     tunnel = traffic.packet_tunnel
@@ -498,11 +464,8 @@ def _of_packets(traffic: Traffic, key: str) -> Iterator[Problem]:
         return
     keys, use = tunnel.keys, tunnel.use._replace(path_mtu=traffic.links.mtu)
     size = traffic.below.largest_packet(only_tcp=traffic.contents.only_tcp)
-    try:
-        keys.entry.check_packet(size, keys.fec, use)
-    except ConfigError as error:
-        where = f"{key}.under" if isinstance(traffic.tunnel, Relays) else key
-        yield from error.below(where).problems
+    where = f"{key}.under" if isinstance(traffic.tunnel, Relays) else key
+    yield from problems_in(where, partial(keys.entry.check_packet, size, keys.fec, use))
 
 
 def _of_transport(traffic: Traffic) -> Iterator[Problem]:
@@ -531,18 +494,15 @@ def _of_transport(traffic: Traffic) -> Iterator[Problem]:
         yield Problem(key, flow.transport, expected)
 
 
-def _of_costs(traffic: Traffic) -> Iterator[Problem]:
-    """Yield a problem if hosts.profile lacks the cost of an operation."""
+def _pay(traffic: Traffic) -> None:
+    """Raise ConfigError if hosts.profile lacks the cost of an operation."""
     tunnel, transport = traffic.tunnel_keys, traffic.transport
-    try:
-        for side in ("client", "server"):
-            traffic.app_cost(side)
-            transport.host(side).context_switch(is_contained=False)
-        if tunnel is not None:
-            profile = costs.load(transport.shared.profile or costs.REFERENCE)
-            costs.of(profile, tunnel.entry.all_operations(tunnel.mode))
-    except ConfigError as error:
-        yield from error.below("hosts.profile").problems
+    for side in ("client", "server"):
+        traffic.app_cost(side)
+        transport.host(side).context_switch(is_contained=False)
+    if tunnel is not None:
+        profile = costs.load(transport.shared.profile or costs.REFERENCE)
+        costs.of(profile, tunnel.entry.all_operations(tunnel.mode))
 
 
 def _of_writes(traffic: Traffic) -> Iterator[Problem]:
