@@ -169,7 +169,9 @@ def run(spec: str, function: Callable[[Classes, Report], T], report: Report) -> 
 
     if any(it.is_ours for it in found.values()):  # an environment's session shares its threads
         return whole(report)
-    return child.call(whole, " or ".join(it.label for it in found.values()), report)
+    names = " or ".join(it.label for it in found.values())
+    is_python = any(it.is_python for it in found.values())
+    return child.call(whole, names, report, is_python=is_python)
 
 
 @dataclass(frozen=True)
@@ -267,6 +269,6 @@ def _described(
         return Module(name, code, cls.__name__ if cls else info.name, info.needs_ecn, parameters)
 
     try:
-        return child.call(describe, label)
+        return child.call(describe, label, is_python=load is not None)
     except RunError as error:
         raise ConfigError(Problem("", name, "a congestion control", str(error))) from None

@@ -46,13 +46,20 @@ def serve(words: IO[bytes]) -> None:
     _words = words
 
 
-def call(function: Callable[[Report], T], names: str, report: Report = lambda _: None) -> T:
+def call(
+    function: Callable[[Report], T],
+    names: str,
+    report: Report = lambda _: None,
+    *,
+    is_python: bool,
+) -> T:
     """Return ``function(report)`` of a process of its own. Raises what it raises.
 
-    ``names``: of the files whose code it runs. Raises RunError if it ends the process.
+    ``names``: of the files whose code it runs. ``is_python``: there is Python among it, which may
+    leave files open. Raises RunError if it ends the process.
     """
     if _words is None:
-        return _in_child(function, names, report)
+        return _in_child(function, names, report, is_python)
     core.load().leave_last_words(_words.fileno())
     _write(_words, names)
     try:
@@ -85,18 +92,18 @@ def _write(words: IO[bytes], names: str) -> None:
     os.pwrite(words.fileno(), f"{names}\n".encode() if names else b"", 0)
 
 
-def _in_child(function: Callable[[Report], T], names: str, report: Report) -> T:
+def _in_child(function: Callable[[Report], T], names: str, report: Report, is_python: bool) -> T:
     from multiprocessing.connection import Pipe
 
     ours, theirs = Pipe(duplex=False)
     with new_words() as words, ours:
-        _flush_files()
+        _flush_files(is_python)
         with warnings.catch_warnings():
             # Of other threads' locks; the child uses none that this package knows of.
             warnings.simplefilter("ignore", DeprecationWarning)
             child = os.fork()
         if child == 0:
-            _run(function, names, theirs, words)
+            _run(function, names, theirs, words, is_python)
         theirs.close()
         try:
             while True:
@@ -136,7 +143,9 @@ class _EndedError(BaseException):
     """The parent wants no more."""
 
 
-def _run(function: Callable[[Report], Any], names: str, pipe: Any, words: IO[bytes]) -> NoReturn:
+def _run(
+    function: Callable[[Report], Any], names: str, pipe: Any, words: IO[bytes], is_python: bool
+) -> NoReturn:
     is_over = False
 
     def end(*_: object) -> None:
@@ -154,23 +163,24 @@ def _run(function: Callable[[Report], Any], names: str, pipe: Any, words: IO[byt
         signal.signal(signal.SIGTERM, end)
         serve(words)
         try:
-            message = ("result", call(function, names, report))
+            message = ("result", call(function, names, report, is_python=is_python))
         except Exception as error:
             message = ("error", error)
-        _flush_files()
+        _flush_files(is_python)
         try:
             pipe.send(message)
         except (TypeError, AttributeError, pickle.PicklingError) as error:
             pipe.send(("error", RunError(f"the simulator failed: {error}")))
     except _EndedError:
-        _flush_files()
+        _flush_files(is_python)
     finally:
         os._exit(0)
 
 
-def _flush_files() -> None:
+def _flush_files(is_python: bool) -> None:
     """Write what open files hold, so that a copy of this process does not write it again."""
-    files = [it for it in gc.get_objects() if issubclass(type(it), _FILES)]
+    found = gc.get_objects() if is_python else []  # they are many
+    files = [it for it in found if issubclass(type(it), _FILES)]
     for it in [sys.stdout, sys.stderr, *files]:
         with contextlib.suppress(Exception):  # closed, or a pipe without a reader
             it.flush()
