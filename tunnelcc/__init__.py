@@ -44,10 +44,12 @@ if TYPE_CHECKING:
     from tunnelcc.running.runner import run_many as run_many
     from tunnelcc.scenario import Experiment as Experiment
     from tunnelcc.scenario import load as load
+    from tunnelcc.scenario.sizes import sizes as sizes
     from tunnelcc.searches import search as search
     from tunnelcc.store import Store as Store
     from tunnelcc.sweeps import Sweep as Sweep
     from tunnelcc.sweeps import open_results as open  # noqa: A004, F401
+    from tunnelcc.sweeps import run_stored as run_stored
     from tunnelcc.sweeps import sweep as sweep
 
 #: Name → its module, and what it is called there if not the same.
@@ -73,7 +75,9 @@ _HOME = {
     "harm": "running.harm",
     "run": "running.runner",
     "run_many": "running.runner",
+    "run_stored": "sweeps",
     "load": "scenario",
+    "sizes": "scenario.sizes",
     "Store": "store",
     "search": "searches",
     "Sweep": "sweeps",

@@ -13,18 +13,16 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import click
 
+from tunnelcc.commands.common import jobs_option, store_option, trust_option
 from tunnelcc.errors import MISSING, ConfigError, Problem, TunnelccError, nearest, unknown_name
 
-_STORE = "runs"
 _PATH = click.Path(path_type=Path)
-_jobs_option = click.option(
-    "--jobs", type=click.IntRange(1, 1024), help="Number of processes (default: one for each core)."
-)
 _json_option = click.option("--json", "as_json", is_flag=True, help="Print the results as JSON.")
 _set_option = click.option(
     "--set", "settings", multiple=True, metavar="KEY=VALUE",
@@ -40,23 +38,6 @@ _metrics_option = click.option(
     "--metric", "metrics", multiple=True, metavar="METRIC",
     help="Also print a metric of `tunnelcc show metrics`, or your own, such as "
     "my_metrics:first_byte. Repeatable.",
-)  # fmt: skip
-
-
-def _grant_trust(context: click.Context, option: click.Parameter, is_given: bool) -> None:
-    if is_given:
-        from tunnelcc.modules import trust
-
-        trust.grant()
-
-
-_trust_option = click.option(
-    "--trust", is_flag=True, is_eager=True, expose_value=False, callback=_grant_trust,
-    help="Run congestion controls that the scenario names as files, with all your rights.",
-)  # fmt: skip
-_runs_option = click.option(
-    "--store", type=_PATH, default=_STORE, show_default=True,
-    help="Directory of finished runs, which are not run again.",
 )  # fmt: skip
 
 
@@ -103,14 +84,31 @@ def _experiment_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
+#: Commands of uses → where they are. They are imported when they are called, or for the help.
+_OF_APPS = {
+    "papers": "papers.commands:papers",
+    "reproduce": "papers.commands:command",
+}
+
+
 class _Commands(click.Group):
     """Subcommands. An unknown one is an error with the nearest name."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted({*self.commands, *_OF_APPS})
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _OF_APPS:
+            return super().get_command(ctx, cmd_name)
+        module, _, name = _OF_APPS[cmd_name].partition(":")
+        command: click.Command = getattr(import_module(f"tunnelcc.apps.{module}"), name)
+        return command
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and args[0] not in self.commands:
-            raise unknown_name("command", args[0], self.commands)
+        if args and args[0] not in (known := self.list_commands(ctx)):
+            raise unknown_name("command", args[0], known)
         return super().resolve_command(ctx, args)
 
 
@@ -180,7 +178,7 @@ def cli() -> None:
 )
 @_metrics_option
 @_json_option
-@_trust_option
+@trust_option
 @click.option(
     "--write-spec",
     type=_PATH,
@@ -295,9 +293,9 @@ def run(
 @_experiment_options
 @_set_option
 @_seeds_option
-@_jobs_option
-@_runs_option
-@_trust_option
+@jobs_option
+@store_option
+@trust_option
 @click.option("--name", help="Name of the results in the store (default: one for each comparison).")
 @click.option(
     "--metric", default="goodput", show_default=True,
@@ -335,7 +333,7 @@ def compare(scenario: Path | None, settings: tuple[str, ...], **options: Any) ->
 )  # fmt: skip
 @_set_option
 @_seeds_option
-@_jobs_option
+@jobs_option
 @click.option(
     "--dask",
     metavar="ADDRESS",
@@ -345,8 +343,8 @@ def compare(scenario: Path | None, settings: tuple[str, ...], **options: Any) ->
     "--part", metavar="N/PARTS",
     help="Run one part of the sweep, such as 3/20, without a table: a task of a job array.",
 )  # fmt: skip
-@_runs_option
-@_trust_option
+@store_option
+@trust_option
 @click.option("--name", help="Name of the results in the store (default: the scenario's name).")
 @click.option(
     "--timeout", type=click.FloatRange(0, min_open=True), help="Time limit of one run in seconds."
@@ -432,9 +430,9 @@ def measure_(
 @click.argument("paths", metavar="SCENARIO|RESULTS...", nargs=-1, required=True, type=_PATH)
 @click.option("--question", default="", help="Heading of the page. [default: the title]")
 @_seeds_option
-@_jobs_option
-@_runs_option
-@_trust_option
+@jobs_option
+@store_option
+@trust_option
 @_metrics_option
 @click.option(
     "--output", "-o", type=_PATH, default="report", show_default=True, help="Directory to write to."
@@ -466,8 +464,8 @@ def report_(
     "--runs", type=click.IntRange(40, 10_000), default=208, show_default=True,
     help="Simulations to search with.",
 )  # fmt: skip
-@_jobs_option
-@_runs_option
+@jobs_option
+@store_option
 @click.option("--output", "-o", type=_PATH, help="Write the path and flows as a scenario (.toml).")
 def fit_(files: tuple[Path, ...], **options: Any) -> None:
     """Find the path of a measurement: rate, RTT, buffer, loss, windows, and what limited the flow.
@@ -497,8 +495,8 @@ def fit_(files: tuple[Path, ...], **options: Any) -> None:
 @click.option("--tunnels", metavar="NAME,…", help="Tunnels to compare; none: without a tunnel.")
 @click.option("--cc", "congestion", metavar="NAME,…", help="Congestion controls to compare.")
 @_seeds_option
-@_jobs_option
-@_runs_option
+@jobs_option
+@store_option
 @click.option("--plot", type=_PATH, help="Save a figure (.png, .svg or .pdf).")
 @click.option("--html", type=_PATH, help="Save a page with table, figure and configuration.")
 def advise(scenario: Path | None, settings: tuple[str, ...], **options: Any) -> None:
@@ -520,7 +518,7 @@ def store() -> None:
     """List, check, export and delete finished runs."""
 
 
-_store_option = click.option("--store", "directory", type=_PATH, default=_STORE, show_default=True)
+_store_option = click.option("--store", "directory", type=_PATH, default="runs", show_default=True)
 
 
 @store.command("ls")
@@ -734,9 +732,9 @@ def show(what: str, name: str | None, mode: str | None, only: str | None) -> Non
     "--output", "-o", type=_PATH, default="found.toml", show_default=True,
     help="The scenario of the find.",
 )  # fmt: skip
-@_jobs_option
-@_runs_option
-@_trust_option
+@jobs_option
+@store_option
+@trust_option
 def search(
     scenario: Path | None, settings: tuple[str, ...], over: tuple[str, ...], output: Path,
     **options: Any,
@@ -786,84 +784,6 @@ def new_cc(name: str, python: bool, output: Path) -> None:
     from tunnelcc.commands import new as files
 
     click.echo(files.congestion_control(name, output, python=python))
-
-
-@cli.command()
-@click.argument("key", required=False)
-@click.option(
-    "--all", "all_", is_flag=True, help="Reproduce every paper that `tunnelcc papers` lists."
-)
-@_trust_option
-@click.option("--figure", "figures", multiple=True, help="Only this figure. Repeatable.")
-@click.option("--seeds", default=3, show_default=True, type=click.IntRange(1, 1000))
-@_jobs_option
-@_runs_option
-@click.option("--output", type=_PATH, help="Directory for tables and figures.")
-@click.option(
-    "--report",
-    type=_PATH,
-    help="Directory for pages with tables, figures and deviations.",
-)
-@click.option(
-    "--details",
-    is_flag=True,
-    help="Also run other settings, and print parameters, claims and all points.",
-)
-@click.option("--calibrate", is_flag=True, help="Sweep the calibrated parameters instead.")
-def reproduce(
-    key: str | None,
-    all_: bool,
-    figures: tuple[str, ...],
-    output: Path | None,
-    report: Path | None,
-    details: bool,
-    calibrate: bool,
-    **options: Any,
-) -> None:
-    """Reproduce a paper's figures.
-
-    KEY is a paper of `tunnelcc papers` or a folder of the same format. The command prints published
-    and simulated results side by side.
-    """
-    from tunnelcc import papers
-    from tunnelcc.commands.interrupt import interruptible
-    from tunnelcc.output import files
-
-    if (key is None) != all_:
-        other = "no paper, because --all is given"
-        expected = "a paper, or --all for every paper" if key is None else other
-        raise ConfigError(Problem("KEY", key or MISSING, expected))
-    if all_ and figures:
-        expected = "one paper (not --all), because figures belong to a paper"
-        raise ConfigError(Problem("--figure", figures[0], expected))
-    names = papers.names() if key is None else [key]
-    outputs = [output and (output / name if all_ else output) for name in names]
-    for directory in outputs if all_ else ():
-        if directory is not None:
-            files.make_directory("--output", directory)
-    with interruptible():
-        if calibrate and key is not None:
-            papers.calibrate(key, output=output, **options)
-            return
-        found = [
-            papers.reproduce(
-                name, only=figures, output=directory, report=report, details=details, **options
-            )
-            for name, directory in zip(names, outputs, strict=True)
-        ]
-        if all_ and report is not None:
-            papers.write_index(found, report)
-    if output is None and report is None and not details:
-        told = "--details prints all tables, and --report DIRECTORY writes pages with the figures"
-        click.echo(told, err=True)
-
-
-@cli.command("papers")
-def papers_() -> None:
-    """List the papers and figures that `reproduce` knows."""
-    from tunnelcc import papers
-
-    papers.print_papers()
 
 
 @cli.command("calibrate-host")

@@ -69,6 +69,17 @@ def check(name: str, scenario: Path, key: str, *, trust: bool = False) -> None:
     raise ConfigError(Problem(key, name, expected))
 
 
+def check_code(file: Path, key: str) -> None:
+    """Raise ConfigError unless the user agrees to run ``file``: Python of a folder, as of a paper.
+
+    It runs as it is, not compiled and kept as a congestion control.
+    """
+    question = f"{file} is a program. It would run with all your rights. Do you trust it?"
+    if not (_granted or _agrees(question)):
+        expected = "your agreement, because it would run with all your rights: --trust"
+        raise ConfigError(Problem(key, str(file), expected))
+
+
 def _agrees(question: str) -> bool:
     """Ask at the terminal, if there is one."""
     if not sys.stdin.isatty() or not sys.stderr.isatty():

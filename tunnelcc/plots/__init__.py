@@ -4,13 +4,16 @@
 Every function returns a matplotlib Figure; ``save()`` writes it as PNG, SVG or PDF.
 """
 
+from tunnelcc.core import congestion_label as algorithm_label
 from tunnelcc.plots.beside import plot_beside
 from tunnelcc.plots.curves import curves
 from tunnelcc.plots.differences import differences
 from tunnelcc.plots.heat_map import heat_map
+from tunnelcc.plots.layout import finish, panels
 from tunnelcc.plots.network import plot_network
 from tunnelcc.plots.pairs import pairs
 from tunnelcc.plots.run import plot_run
+from tunnelcc.plots.scales import name_of_key
 from tunnelcc.plots.scatter import scatter
 from tunnelcc.plots.series import series
 from tunnelcc.plots.sliders import sliders
@@ -31,13 +34,17 @@ __all__ = [
     "FORMATS",
     "LARGE_TEXT",
     "STYLE",
+    "algorithm_label",
     "algorithm_style",
     "category_style",
     "check_file",
     "curves",
     "differences",
+    "finish",
     "heat_map",
+    "name_of_key",
     "pairs",
+    "panels",
     "plot_beside",
     "plot_network",
     "plot_run",

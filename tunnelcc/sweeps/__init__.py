@@ -22,6 +22,7 @@ from tunnelcc.sweeps.declaration import Sweep
 from tunnelcc.sweeps.execute import Tally, complete, executor
 from tunnelcc.sweeps.names import Recorder
 from tunnelcc.sweeps.results import dataset
+from tunnelcc.sweeps.stored import run_stored
 
 if TYPE_CHECKING:
     import distributed
@@ -35,6 +36,7 @@ __all__ = [
     "open_results",
     "results_of",
     "run",
+    "run_stored",
     "sweep",
 ]
 

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A PAM 2025 paper: Prague beside CUBIC, BBR and BBRv3 over five queues and buffers."""
+
+from tunnelcc.apps.papers import Axis, Paper, metric
+
+paper = Paper(
+    title="To Adopt or Not to Adopt L4S-Compatible Congestion Control?",
+    source=(
+        "Sarpkaya, Srivastava, Fund and Panwar, PAM 2025: means of 10 trials in its repository "
+        "(github.com/fatihsarpkaya/L4S-PAM2025, folder Data)"
+    ),
+)
+paper.figure(
+    "share",
+    "Prague beside another flow: goodput over the buffer, five queues",
+    "two-flows.toml",
+    axes={
+        "classic": {
+            "cubic": {"flows.1.cc": "cubic"},
+            "cubic-ecn": {"flows.1.cc": "cubic", "tcp.ecn": True},
+            "bbr": {"flows.1.cc": "bbr"},
+            "bbr3": {"flows.1.cc": "bbr3"},
+        },
+        "buffer": Axis("path.buffer", ["0.5bdp", "1bdp", "2bdp", "4bdp", "8bdp"]),
+        "queue": {
+            "FIFO": {"path.queue": "drop-tail"},
+            "FIFO with marks": {"path.queue": "drop-tail", "path.ecn_threshold": "5ms"},
+            "CoDel": {"path.queue": "codel"},
+            "FQ-CoDel": {"path.queue": "fq-codel"},
+            "DualPI2": {
+                "path.queue": {"name": "dualpi2", "target": "5ms"},
+                "path.buffer": "10000p",
+            },
+        },
+    },
+    quantities={
+        "prague": metric("goodput", "Prague", flow=0),
+        "other": metric("goodput", "the other flow", flow=1, plot=False),
+        "prague_rtt": metric("flow_rtt", "Prague's RTT", flow=0, plot=False),
+        "other_rtt": metric("flow_rtt", "the other flow's RTT", flow=1, plot=False),
+    },
+    x="buffer",
+    panels="queue",
+)
