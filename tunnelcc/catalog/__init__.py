@@ -109,4 +109,9 @@ def commands(tunnel: str) -> list[str]:
     found = read_toml(PROGRAMS).get(tunnel, {})
     if "text" in found:
         return [str(found["text"]).strip()]
-    return [line for end, text in found.items() for line in (f"# {end}", text)]
+    return [line for end, text in found.items() for line in (f"# {end}", str(text).strip())]
+
+
+def script(tunnel: str) -> str:
+    """Return what a shell runs at each end of a tunnel of packets ("both"); "": not known."""
+    return str(read_toml(PROGRAMS).get(tunnel, {}).get("both", "")).strip()

@@ -184,8 +184,11 @@ class _Reader:
             planned.name, grid, np.diff(8.0 * so_far, prepend=0.0) / 0.1, unknown, unknown,
             unknown, unknown, NAN, {}, "udp",
         )  # fmt: skip
+        # Of what left after the warm-up, up to the latest that arrived.
+        numbers = arrivals[left >= self._warmup, 0]
+        expected = numbers.max() - numbers.min() + 1 if len(numbers) else NAN
         return FlowAnswer(
-            stream, float(rate), loss=1 - len(arrivals) / max(told["sent"], 1),
+            stream, float(rate), loss=float(1 - len(numbers) / expected),
             delay=float((arrived - left)[after].mean()) if after.any() else NAN,
         )  # fmt: skip
 

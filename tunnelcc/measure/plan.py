@@ -8,21 +8,23 @@ itself, which share no code with the models: netem and the queue disciplines of 
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from tunnelcc import core
+from tunnelcc import catalog, core
 from tunnelcc.config.path import LinkDirection
 from tunnelcc.config.queue import Cake, Codel, DualPi2, FqCodel, Pie, Red
 from tunnelcc.errors import ConfigError, Problem, TunnelccError, as_written
+from tunnelcc.network.resolved import ResolvedTunnel
 from tunnelcc.network.traffic import ResolvedFlow
 from tunnelcc.scenario import Experiment
 from tunnelcc.specification import network_spec
 from tunnelcc.specification.parts import spec_text
 
-LEAD = 5.0  # s before time 0, in which programs start
+LEAD = 8.0  # s before time 0, in which programs start
 ETHERNET = 14  # bytes of a packet that tc(8) counts beside IP's
 IPERF_PORT, OWN_PORT = 5201, 7001
 LINKS = ("models", "router")
@@ -39,7 +41,7 @@ _MEASURED = (
     "flows.cc", "flows.count", "flows.direction", "flows.start", "flows.interarrival",
     "flows.bytes", "flows.bytes_shape", "flows.bytes_most", "flows.rate", "flows.write_size",
     "flows.window", "flows.user", "flows.transport", "flows.traffic", "flows.gaps",
-    "flows.tunnel",
+    "flows.tunnel", "tunnel", "tunnels",
     "cross_traffic", "pings",
     "tcp.nodelay", "tcp.ecn", "tcp.timestamps", "tcp.mss", "tcp.initial_window", "tcp.mtu_probing",
     "tcp.base_mss", "tcp.min_rto", "tcp.window_scaling",
@@ -106,6 +108,7 @@ def check(experiment: Experiment, link: str = "models") -> None:
             expected = f"no value: it cannot be measured{where}"
             problems.append(Problem(*as_written(key, value), expected))
     problems += _of_flows(experiment)
+    problems += _of_tunnels(experiment, link)
     problems += _of_path(experiment, link)
     if problems:
         raise ConfigError(*problems)
@@ -143,15 +146,37 @@ def _of_flows(experiment: Experiment) -> Iterator[Problem]:
             yield Problem("cc", flow.cc.name, f"one of the kernel's ({known})")
         elif flow.transport == "tcp" and flow.cc.parameters:
             yield Problem("cc", flow.cc.name, "no parameters: the kernel's are its defaults")
-        if experiment.tunnel_of(flow) is not None:
-            name = experiment.tunnel_of(flow).name  # type: ignore[union-attr]
-            yield Problem("tunnel", name, "none: tunnels are measured with --kernel host")
-    for ping in experiment.pings:
-        if ping.tunnel not in (None, "none"):
-            yield Problem("pings.tunnel", ping.tunnel, "none")
     hosts = experiment.hosts
     if hosts.kernel != type(hosts).model_fields["kernel"].default:
         yield Problem("hosts.kernel", hosts.kernel, "no value: the kernel is the one that measures")
+
+
+def _of_tunnels(experiment: Experiment, link: str) -> Iterator[Problem]:
+    for placed in experiment.resolved.tunnels:
+        name, key = placed.keys.name, placed.key
+        if not catalog.script(name):
+            known = [it for it in catalog.names() if catalog.script(it)]
+            expected = f"one of {', '.join(known)}; others are measured with --kernel host"
+            yield Problem(key, name, expected)
+        elif placed.lower is not None or placed.uplinks or len(placed.hosts) != 2:
+            yield Problem(key, name, "a tunnel between two hosts, by one route, in no other")
+        elif link == "router":
+            yield Problem(
+                key, name, "none over a router, which knows flows in it as this host does"
+            )
+        else:
+            given = set(placed.keys.model_fields_set) - {"name"}
+            for it in sorted(given):
+                yield Problem(
+                    f"{key}.{it}", getattr(placed.keys, it), "no value: it has its default"
+                )
+    for traffic in experiment.resolved.everyone:
+        tunnel = traffic.tunnel
+        if tunnel is not None and [*traffic.traffic.ends] != [
+            *experiment.resolved.tunnels[tunnel].ends
+        ]:
+            yield Problem("tunnel", experiment.resolved.tunnels[tunnel].name,
+                          "a tunnel that ends where its flows do")  # fmt: skip
 
 
 def _of_path(experiment: Experiment, link: str) -> Iterator[Problem]:
@@ -213,6 +238,8 @@ class _Planner:
         experiment = self.experiment
         made = Plan({})
         placed = list(zip(self.network.everyone, self.spec["flows"], strict=True))
+        for number, tunnel in enumerate(self.network.tunnels):
+            self._tunnel(number, tunnel, self.spec["tunnels"][number])
         count, cross = len(self.network.flows), len(self.network.cross_traffic)
         for number, (it, spec) in enumerate(placed[:count]):
             made.flows.append(self._flow(number, f"flow-{number}", it, spec))
@@ -268,8 +295,28 @@ class _Planner:
             "net.ipv4.icmp_ratelimit": "0",
         }
 
+    def _tunnel(self, number: int, placed: ResolvedTunnel, spec: Mapping[str, Any]) -> None:
+        """Start a tunnel's programs at both ends."""
+        route = spec["route"]
+        outside = self._way({"route": route, "extra_delay": {"client": 0, "server": 0}})
+        inside = _inside(number)
+        ends = self.spec["routes"][route]["hosts"]
+        for end, other in (("client", "server"), ("server", "client")):
+            here = end == "server"
+            variables = {
+                "END": end, "OTHER": other, "HERE": outside[here], "THERE": outside[not here],
+                "OWN": inside[here], "PEER": inside[not here], "DEVICE": f"tunnel{number}",
+            }  # fmt: skip
+            given = "".join(f"{name}={shlex.quote(text)}\n" for name, text in variables.items())
+            script = f"set -e\n{given}{catalog.script(placed.keys.name)}\n"
+            name = f"tunnel-{number}-{end}"
+            argv = ["/bin/sh", "-c", script]
+            self.commands.append(Command(self.hosts[ends[end]], -LEAD, name, argv))
+
     def _way(self, spec: Mapping[str, Any]) -> tuple[str, str]:
         """Return the addresses of a connection's client and server."""
+        if spec.get("tunnel") is not None:
+            return _inside(spec["tunnel"])
         route, extra = spec["route"], spec["extra_delay"]
         key = route, extra["client"], extra["server"]
         ends = self.spec["routes"][route]["hosts"]
@@ -341,11 +388,11 @@ class _Planner:
         placed, flow = planned.placed, planned.placed.flow
         iperf = find("iperf3") or "iperf3"
         begin = spec["data_start"] * 1e-9
-        at = max(begin - (IPERF_ROUNDS - 1) * planned.rtt, -LEAD + 0.5)
+        at = max(begin - (IPERF_ROUNDS - 1) * planned.rtt, -2.9)
         common = [iperf, "-p", str(planned.port), "-i", "0.1", "-J"]
         self.commands.append(
             Command(
-                placed.server, -LEAD, f"{planned.name}-server", [*common, "-s", "-1", "-B", server]
+                placed.server, -3.0, f"{planned.name}-server", [*common, "-s", "-1", "-B", server]
             )
         )
         last = round(self.experiment.duration - at) + 10
@@ -464,6 +511,11 @@ class _Planner:
             f"{add} root handle 1: {table} tbf rate {rate} burst 1540 limit 100000000",
             f"{add} parent 1: handle 2: {child}",
         ]
+
+
+def _inside(tunnel: int) -> tuple[str, str]:
+    """Return the addresses of both ends in a tunnel."""
+    return f"10.200.{tunnel}.1", f"10.200.{tunnel}.2"
 
 
 def _sizes(default: int, most: int) -> str:

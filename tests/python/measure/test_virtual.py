@@ -72,6 +72,24 @@ def test_all_kinds_of_traffic_are_measured_and_the_same_each_time():
     assert other.values != values
 
 
+TUNNELS = {"wireguard": "wg", "vxlan": "ip", "ipsec-esp": "ip", "openvpn-udp": "openvpn",
+           "openvpn-2.6-tcp": "openvpn"}  # fmt: skip
+
+
+@in_linux
+@pytest.mark.parametrize("tunnel", TUNNELS)
+def test_a_real_tunnel_is_like_the_simulated_one(tunnel):
+    if plan.find(TUNNELS[tunnel]) is None:
+        pytest.skip(f"NOT MEASURED: {TUNNELS[tunnel]} is not installed")
+    experiment = _experiment(
+        flows=[{"cc": "cubic"}], tunnel=tunnel, pings={"interval": "100ms", "start": "500ms"}
+    )
+    linux = measure.measure_virtually(experiment).values
+    simulated = beside.simulated(tc.run(beside.costless(experiment), progress=False))
+    for name, tolerance in {"flow 0: goodput": 0.03, "queue_mean": 0.15, "ping_mean": 0.1}.items():
+        assert linux[name] == pytest.approx(simulated[name], rel=tolerance), name
+
+
 @in_linux
 def test_what_the_link_loses_is_what_the_simulation_loses():
     """The link is the simulation's, with its random numbers: the first losses are the same."""
@@ -158,7 +176,13 @@ def test_a_program_that_fails_is_told(monkeypatch):
         ({"cc": "vivace"}, "models", "one of the kernel's"),
         ({"cc": {"name": "cubic", "beta": 0.5}}, "models", "its defaults"),
         ({"flows.0.transport": "quic"}, "models", "no QUIC"),
-        ({"tunnel": "vtun"}, "models", "tunnels are measured with --kernel host"),
+        (
+            {"tunnel": "vtun"},
+            "models",
+            "one of ipsec-esp, .*others are measured with --kernel host",
+        ),
+        ({"tunnel": "wireguard"}, "router", "none over a router"),
+        ({"tunnel": {"name": "wireguard", "mtu": 1300}}, "models", "tunnel.mtu"),
         ({"path.loss_pattern": "periodic", "path.loss": "1%"}, "router", "over a router"),
         ({"path.rate_steps": [["1s", "5Mbps"]]}, "router", "path.rate_steps"),
         ({"hosts.kernel": "5.10"}, "models", "the kernel is the one that measures"),
