@@ -162,6 +162,15 @@ def _steps(draw: Draw) -> Table:
     return found
 
 
+def _tunnelled(name: str) -> Callable[[Draw], Table]:
+    def make(draw: Draw) -> Table:
+        found = _mix(draw) if draw.random() < 0.4 else _single(draw)
+        pings = {"interval": "100ms", "start": "500ms"}
+        return {**found, "tunnel": name, "pings": pings}
+
+    return make
+
+
 #: Kind of an experiment → what draws it, and the links that can have it.
 KINDS: Mapping[str, tuple[Callable[[Draw], Table], tuple[str, ...]]] = {
     "single": (_single, ("models", "router")),
@@ -177,6 +186,10 @@ KINDS: Mapping[str, tuple[Callable[[Draw], Table], tuple[str, ...]]] = {
     "messages": (_messages, ("models", "router")),
     "UDP and pings": (_datagrams, ("models", "router")),
     "changing rate": (_steps, ("models",)),
+    **{
+        tunnel: (_tunnelled(tunnel), ("models",))
+        for tunnel in ("wireguard", "vxlan", "ipsec-esp", "openvpn-udp", "openvpn-2.6-tcp")
+    },
 }
 
 
