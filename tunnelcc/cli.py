@@ -386,9 +386,10 @@ def sweep(
 @click.option("--plot", type=_PATH, help="Save a figure of both (.png, .svg or .pdf).")
 @click.option("--output", "-o", type=_PATH, help="Save the samples of all sockets (.csv).")
 @click.option(
-    "--kernel", type=click.Choice(["host", "virtual"]), default="host", show_default=True,
+    "--kernel", type=click.Choice(["host", "virtual"]),
     help="host: this machine's kernel, in real time. virtual: a Linux that runs as a process of "
-    "any user, with a clock of its own (tunnelcc[linux]).",
+    "any user, with a clock of its own (tunnelcc[linux]). [default: host; virtual where you have "
+    "neither root nor namespaces for users]",
 )  # fmt: skip
 @click.option(
     "--link", type=click.Choice(["models", "router"]), default="models", show_default=True,
@@ -405,7 +406,7 @@ def measure_(
     seeds: str,
     plot: Path | None,
     output: Path | None,
-    kernel: str,
+    kernel: str | None,
     link: str,
     keep: Path | None,
     **options: str | None,

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Measure queue disciplines and tunnels in Linux, in a kernel whose time is virtual.
 
-``get-kernel.sh FOLDER`` compiles it. Then, as root, on Linux, with iproute2, wireguard-tools,
-openssl and OpenVPN, and with the program ``gost`` in the same folder::
+``waf-config/linux/build.py kernel FOLDER`` compiles it. Then, as root, on Linux, with iproute2,
+wireguard-tools, openssl and OpenVPN, and with the program ``gost`` in the same folder::
 
     python tests/reference/virtual.py FOLDER
 

@@ -30,7 +30,7 @@ def measure(
     seeds: str,
     plot: Path | None,
     output: Path | None,
-    kernel: str = "host",
+    kernel: str | None = None,
     link: str = "models",
     keep: Path | None = None,
 ) -> None:
@@ -38,7 +38,8 @@ def measure(
 
     ``seeds``: of the runs of each, as of a sweep, with other losses and start times. Ctrl-C prints
     those that are finished; the figure and the samples are those of the first one. ``kernel``: host
-    or virtual; ``link`` and ``keep`` as of measure_virtually().
+    or virtual, None: virtual where this user may make no namespaces; ``link`` and ``keep`` as of
+    measure_virtually().
     """
     from tunnelcc.running.runner import run
 
@@ -48,6 +49,8 @@ def measure(
         if output.suffix != ".csv":
             raise ConfigError(Problem("--output", str(output), "a file name ending in .csv"))
         files.check_file("--output", output)
+    if kernel is None:
+        kernel = "host" if measuring.may_measure() else "virtual"
     if kernel == "host":
         for name, given in (("--keep", keep), ("--link", link != "models")):
             if given:

@@ -217,6 +217,18 @@ def measure(experiment: Experiment) -> Measured:
     )
 
 
+def may_measure() -> bool:
+    """Whether this user may make the namespaces that a measurement with this kernel needs."""
+    if os.geteuid() == 0:
+        return True
+    unshare = shutil.which("unshare")
+    if unshare is None:
+        return False
+    return (
+        subprocess.run([unshare, "-rn", "true"], capture_output=True, check=False).returncode == 0
+    )
+
+
 def check(experiment: Experiment) -> str:
     """Return the tunnel's name, "" without one. Raises ConfigError for what cannot be measured."""
     problems = []

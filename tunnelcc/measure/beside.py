@@ -48,12 +48,17 @@ def simulated(result: Result) -> Values:
     """Return the numbers of a simulation. What it does not have is left out."""
     found: Values = {}
     names = {"goodput": "flow_goodput", "rtt": "flow_socket_rtt",
-             "rtt_p95": "flow_rtt_p95", "completion": "flow_completion_time", "loss": "flow_loss",
+             "completion": "flow_completion_time", "loss": "flow_loss",
              "delay": "flow_delay_mean"}  # fmt: skip
     for number, placed in enumerate(result.network.flows):
         for name, metric in names.items():
             found[f"flow {number}: {name}"] = float(result.metric(metric, flow=number))
         if placed.flow.transport == "tcp":
+            # Of the application's socket, in a tunnel, too.
+            srtt = result.sender_leg(number).srtt
+            after = (result["time"] > result.experiment.warmup) & np.isfinite(srtt)
+            if after.any():
+                found[f"flow {number}: rtt_p95"] = float(np.percentile(srtt[after], 95))
             found[f"flow {number}: retransmits"] = float(
                 result.sender_leg(number).retransmits_series[-1]
             )

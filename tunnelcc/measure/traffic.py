@@ -86,6 +86,7 @@ class _Transfer:
         self._began = -1  # when it could write first
         self._taken = self._read = 0  # messages, bytes
         self._is_open, self._done = True, -1
+        self._is_blocked = False  # a write found no room
         self._buffer = bytearray(1 << 20)
         self._poll = select.epoll()
         self._arrivals: list[tuple[int, int]] = []
@@ -113,8 +114,10 @@ class _Transfer:
                     self._accept()
                 elif events & (select.EPOLLERR | select.EPOLLHUP) and self._began < 0:
                     raise ConnectionError(f"{self._part['name']}: no connection")
-                elif file == self._caller.fileno() and self._began < 0 and self._writer:
-                    self._began = now()
+                elif self._writer is not None and file == self._writer.fileno():
+                    self._is_blocked = self._is_blocked and not events & select.EPOLLOUT
+                    if self._began < 0 and events & select.EPOLLOUT:
+                        self._began = now()
             self._send()
             self._receive()
         self._sample()
@@ -142,10 +145,9 @@ class _Transfer:
         return self._began + self._taken * self._interval
 
     def _send(self) -> None:
-        if self._writer is None or self._began < 0:
+        if self._writer is None or self._began < 0 or self._is_blocked:
             return
         offered = (now() - self._began) // self._interval + 1 if self._interval else 0
-        wants = False
         while self._is_open:
             if not self._pending:
                 if self._left == 0:
@@ -160,14 +162,14 @@ class _Transfer:
                     self._left -= size
                 self._pending, self._taken = memoryview(self._write)[:size], self._taken + 1
             if self._polls and not select.select([], [self._writer], [], 0)[1]:
-                wants = True
+                self._is_blocked = True
                 break
             try:
                 self._pending = self._pending[self._writer.send(self._pending) :]
             except BlockingIOError:
-                wants = True
+                self._is_blocked = True
                 break
-        self._poll.modify(self._writer.fileno(), select.EPOLLOUT if wants else 0)
+        self._poll.modify(self._writer.fileno(), select.EPOLLOUT if self._is_blocked else 0)
 
     def _receive(self) -> None:
         while self._reader is not None and self._done < 0:
@@ -180,6 +182,8 @@ class _Transfer:
             else:
                 self._read += size
                 self._arrivals.append((now() - self._begin, self._read))
+                if self._read == self._part["bytes"]:  # what ends the stream may come later
+                    self._done = now()
 
     def _wait(self, due: int) -> list[tuple[int, int]]:
         """Wait for a socket, or a time to the nanosecond. Return the sockets that are ready."""

@@ -52,8 +52,12 @@ class Answers:
         return file.read_text(errors="replace") if file.exists() else ""
 
     def json(self, name: str) -> Any:
-        """Return a file of JSON."""
-        return json.loads((self.folder / f"{name}.json").read_text())
+        """Return a file of JSON. Raises TunnelccError if what was to write it failed."""
+        file = self.folder / f"{name}.json"
+        if not file.exists():
+            told = (self.folder / "log").read_text().strip().splitlines()[-1:]
+            raise TunnelccError(f"the measurement failed: {name}: {''.join(told)}")
+        return json.loads(file.read_text())
 
 
 def kernel() -> Path:
