@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import pytest
 
+from helpers import replace_words
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
@@ -17,3 +19,23 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="fail, not skip, where a program that a test needs is not installed",
     )
+    parser.addoption(
+        "--tokens",
+        action="store_true",
+        help="replace every sentence by a token, and leave out the tests that look at words",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--tokens"):
+        replace_words(setattr)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if not config.getoption("--tokens"):
+        return
+    of_words = pytest.mark.skip(reason="it looks at words")
+    for item in items:
+        names = {*getattr(item, "fixturenames", ())}
+        if names & {"run", "refusal", "capsys", "message"} or item.get_closest_marker("words"):
+            item.add_marker(of_words)

@@ -6,16 +6,22 @@ from __future__ import annotations
 import importlib.util
 import itertools
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 from markdown_it import MarkdownIt
 
-from tunnelcc import catalog
+from tunnelcc import catalog, words
 from tunnelcc.catalog.relay import RelayEntry
 from tunnelcc.config.queue import Discipline
+from tunnelcc.errors import Problem
+from tunnelcc.words import causes, fits, warnings
 
 ROOT = Path(__file__).parents[1]  # of the source tree
+#: In place of a sentence, see replace_words().
+TOKEN = "•"
 
 
 def load_script(file: Path) -> ModuleType:
@@ -26,6 +32,19 @@ def load_script(file: Path) -> ModuleType:
     sys.modules[name] = module  # where its dataclasses look themselves up
     spec.loader.exec_module(module)
     return module
+
+
+def replace_words(set_attribute: Callable[[Any, str, Any], None]) -> None:
+    """Make every sentence the same token: those of ``tunnelcc.words``, and what errors expect."""
+    set_attribute(words, "say", lambda template, **parts: TOKEN)
+    for module in (causes, fits, warnings):
+        set_attribute(module, "say", lambda template, **parts: TOKEN)
+    init = Problem.__init__
+
+    def told(self, key, value, expected, hint="", *others, **more):
+        init(self, key, value, TOKEN, hint and TOKEN, *others, **more)
+
+    set_attribute(Problem, "__init__", told)
 
 
 def make_program(file: Path, script: str) -> Path:

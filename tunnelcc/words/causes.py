@@ -49,8 +49,10 @@ THINGS = {
     "kcp_congestion": "KCP's congestion window",
     "congestion": "the {held}{whose}",
 }
-_PLACES = {"experiment": "{key}", "entry": "{key} in the tunnel's file",
-           "model": "{key}, which no key changes"}  # fmt: skip
+_PLACES = {
+    "entry": "{key} in the tunnel's file",
+    "model": "{key}, which no key changes",
+}
 
 
 def thing(cause: Cause) -> str:
@@ -76,7 +78,7 @@ def keys(cause: Cause | None) -> str:
 
 
 def _key(key: Key) -> str:
-    return say(_PLACES[key.place], key=key.path)
+    return say(_PLACES[key.place], key=key.path) if key.place in _PLACES else key.path
 
 
 def text(cause: Cause | None) -> str:

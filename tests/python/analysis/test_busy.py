@@ -45,6 +45,7 @@ def test_tunnels_on_one_host_have_a_thread_each():
     assert not _found(table, {"client": 0.12})
 
 
+@pytest.mark.words
 @pytest.mark.parametrize(
     ("tunnel", "profile", "machine"),
     [
@@ -62,6 +63,7 @@ def test_the_warning_names_program_host_machine_and_keys(tunnel, profile, machin
         assert part in told
 
 
+@pytest.mark.words
 @pytest.mark.parametrize("tunnel", ["openvpn-udp", "openvpn-tcp"])
 def test_openvpn_at_a_gigabit_is_warned_of(tunnel):
     # Ordinary servers carry 702 to 730 Mbit/s over UDP and 412 over TCP where the reference profile

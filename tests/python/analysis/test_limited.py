@@ -247,6 +247,7 @@ LINKS = {
 ACROSS = {"path": {}, "flows": [{"from": "client", "to": "server"}]}
 
 
+@pytest.mark.words
 def test_the_hosts_of_gateways():
     """A relay's carrier has the buffers and the CPU of its gateways."""
     relay = {"name": "gost-relay-ws", "between": ["near-gate", "far-gate"]}
@@ -448,6 +449,7 @@ def _relaxed(cause):
     return {it.path: it.relaxed for it in cause.keys}
 
 
+@pytest.mark.words
 @pytest.mark.parametrize("case", CASES)
 def test_the_limit_has_its_name_value_and_key(case):
     keys, text, key = CASES[case]

@@ -19,6 +19,7 @@ def _told(path, flows=_BOTH, **keys):
     return [*map(warnings.one_sided, one_sided.of_links(resolve(tc.Experiment.parse(table))))]
 
 
+@pytest.mark.words
 def test_a_discipline_of_one_direction_is_told_with_the_key_of_the_other():
     (sentence,) = _told({"queue": "cake"})
     assert sentence == (
@@ -43,6 +44,7 @@ def test_what_is_stated_or_crossed_by_no_data_is_not_told(path, flows):
     assert _told(path, flows) == []
 
 
+@pytest.mark.words
 def test_a_link_of_a_network_is_told_by_its_key():
     links = {
         "wan": {"between": ["a", "b"], "rate": "10Mbps", "rtt": "20ms", "queue": "fq-codel"},
@@ -56,6 +58,7 @@ def test_a_link_of_a_network_is_told_by_its_key():
     assert _told({}, flows, network={"links": links}) == []
 
 
+@pytest.mark.words
 def test_the_other_direction_has_its_queue_without_a_rate_of_its_own():
     """It has the same rate where data cross it, and is refused where it has none."""
     path = {**_PATH, "queue": "cake", "reverse": {"queue": "cake"}}

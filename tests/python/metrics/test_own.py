@@ -112,6 +112,7 @@ def test_figures_draw_them(swept, tmp_path):
     assert figure.axes[0].get_ylabel() == "longest queue (kB)"
 
 
+@pytest.mark.words
 @pytest.mark.parametrize(
     ("given", "told"),
     [
@@ -127,6 +128,7 @@ def test_what_is_no_metric_is_refused_before_a_run(given, told):
         tc.run(SHORT, metrics=[given])
 
 
+@pytest.mark.words
 def test_two_of_one_name_are_refused():
     def first_byte(run):
         return 0

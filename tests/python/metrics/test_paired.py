@@ -96,6 +96,7 @@ def test_the_reference_is_a_value_of_an_axis(to, fixed, name):
             assert at_other == fixed.get(dim, at)
 
 
+@pytest.mark.words
 def test_an_unknown_reference_is_told_with_the_nearest_name():
     with pytest.raises(ConfigError, match=r"--to = 'wiregard'.*did you mean 'wireguard'"):
         question(AXES, "wiregard")

@@ -371,6 +371,7 @@ def test_users_carriers_and_messages_are_metrics():
         assert latency[3] == pytest.approx(writer[f"flow_message_latency_{part}"])
 
 
+@pytest.mark.words
 def test_a_metric_is_looked_up_by_name(result):
     for name, metric in metrics.METRICS.items():
         value = result.metric(name)

@@ -4,16 +4,17 @@
 from __future__ import annotations
 
 import ast
-import importlib
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import tunnelcc as tc
-from helpers import ROOT, load_script
-from tunnelcc import fit, words
+from helpers import ROOT, TOKEN, load_script, replace_words
+from tunnelcc import fit
 from tunnelcc.analysis import causes as analysis
 from tunnelcc.errors import Problem
 from tunnelcc.formats.measurement import Measurement, Stream
@@ -36,10 +37,7 @@ EXPERIMENTS = {
 @pytest.fixture
 def tokens(monkeypatch):
     """Every sentence is the same token."""
-    monkeypatch.setattr(words, "say", lambda template, **parts: "•")
-    for room in ("causes", "warnings", "fits"):
-        module = importlib.import_module(f"tunnelcc.words.{room}")
-        monkeypatch.setattr(module, "say", lambda template, **parts: "•")
+    replace_words(monkeypatch.setattr)
 
 
 def _without_words(value):
@@ -61,10 +59,19 @@ def test_a_run_means_the_same_without_words(name, request):
     request.getfixturevalue("tokens")
     after = _run(name)
     assert after.limited == before.limited
-    assert all(causes.text(it).startswith("•") for it in after.limited if it)
+    assert all(causes.text(it).startswith(TOKEN) for it in after.limited if it)
     assert _without_words(json.loads(after.to_json())) == _without_words(
         json.loads(before.to_json())
     )
+
+
+@pytest.mark.slow
+def test_rooms_that_print_nothing_do_without_words():
+    """Tests that look at words are left out."""
+    rooms = [str(ROOT / "tests" / "python" / room) for room in ("analysis", "metrics", "results")]
+    command = [sys.executable, "-m", "pytest", "-q", "--tokens", "-m", "not slow", *rooms]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
 
 
 def test_a_fit_finds_the_same_without_words(request):
@@ -79,10 +86,10 @@ def test_a_fit_finds_the_same_without_words(request):
         before.limit,
         before.table,
     )
-    assert fits.reason(after.estimates["rate"].reason) == "•"
+    assert fits.reason(after.estimates["rate"].reason) == TOKEN
 
 
-def test_an_experiment_is_refused_for_the_same_values_without_words(monkeypatch):
+def test_an_experiment_is_refused_for_the_same_values_without_words(request):
     """Problems say the same of other files, keys and values, whatever was expected."""
     tables = [
         {"path": {"rate": "100"}},
@@ -99,12 +106,8 @@ def test_an_experiment_is_refused_for_the_same_values_without_words(monkeypatch)
             problems.append([(it.key, it.value) for it in error.value.problems])
         return problems
 
-    before, init = found(), Problem.__init__
-
-    def token(self, key, value, expected, hint="", files=()):
-        init(self, key, value, "•", hint and "•", files)
-
-    monkeypatch.setattr(Problem, "__init__", token)
+    before = found()
+    request.getfixturevalue("tokens")
     assert found() == before
 
 
