@@ -13,6 +13,7 @@ from tunnelcc.config.flow import LEAST_WRITE_COST, MAX_FLOWS, Flow
 from tunnelcc.config.hosts import OF_MACHINES
 from tunnelcc.config.keys import ExperimentKeys
 from tunnelcc.config.network import Network
+from tunnelcc.config.traffic import CrossTraffic, Ping
 from tunnelcc.config.tunnel import BELOW_RELAYS, Hop, Tunnel
 from tunnelcc.errors import MISSING, ConfigError, Problem, problems_in
 from tunnelcc.hosts import costs
@@ -445,9 +446,9 @@ def _of_datagrams(traffic: Traffic, key: str) -> Iterator[Problem]:
     if sent.largest + header <= mtu:
         return
     name, given, most = "write_size", sent.largest, mtu - header
-    if traffic.role == "cross_traffic":
+    if isinstance(traffic.keys, CrossTraffic):
         name, given, most = "packet", sent.largest + header, mtu
-    elif traffic.role == "ping":
+    elif isinstance(traffic.keys, Ping):
         name = "size"
     elif traffic.flow.traffic != "constant":
         name = "traffic"

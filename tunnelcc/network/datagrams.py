@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from tunnelcc.catalog import traffic
 from tunnelcc.config.flow import MOST_DATAGRAM, Flow
+from tunnelcc.config.traffic import CrossTraffic
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,12 @@ class Datagrams:
     def ip_rate(self, header: int) -> float:
         """The rate while it sends, with the ``header`` bytes of each datagram, bit/s."""
         return 8 * (self.at_once + (self.full + 1) * header) / self.interval
+
+
+def datagrams_of_source(source: CrossTraffic, header: int) -> Datagrams:
+    """Return what a source of cross traffic sends. ``header``: of IP and UDP, bytes."""
+    interval = 8 * source.packet / source.rate
+    return Datagrams(interval, source.packet - header, talk=source.on, pause=source.off)
 
 
 def datagrams_of(flow: Flow, mss: int) -> Datagrams:

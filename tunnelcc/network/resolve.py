@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import Any, NamedTuple
 
-from tunnelcc.catalog.values import datagram_headers
 from tunnelcc.config.ends import Ends
 from tunnelcc.config.flow import Flow
 from tunnelcc.config.hosts import Hosts
@@ -15,7 +15,6 @@ from tunnelcc.config.keys import ExperimentKeys
 from tunnelcc.config.traffic import CrossTraffic, Ping
 from tunnelcc.config.tunnel import Tunnel, Uplinks
 from tunnelcc.errors import ConfigError
-from tunnelcc.network.datagrams import Datagrams
 from tunnelcc.network.draws import single_flows, uniform
 from tunnelcc.network.layers import Layer, Links, Underlay, other_end
 from tunnelcc.network.resolved import ResolvedNetwork, ResolvedTunnel, numbered, tunnel_key
@@ -32,14 +31,14 @@ def resolve(experiment: ExperimentKeys) -> ResolvedNetwork:
     members = [*_members(experiment)]
     stacks = _Stacks(experiment)
     topology = stacks.on.topology
-    tunnel_of = {it.entry: experiment.tunnel_named(it.tunnel) for it in members}
+    tunnel_of = {it.key: experiment.tunnel_named(it.tunnel) for it in members}
     routes: dict[tuple[Any, ...], Route] = {}
     together: dict[Place, list[int]] = {}
     route_of_member = []
     for index, member in enumerate(members):
-        keys, tunnel = member.keys, tunnel_of[member.entry]
+        keys, tunnel = member.keys, tunnel_of[member.key]
         ends, back = topology.ends(keys, member.number), getattr(keys, "ack_route", None)
-        if (way := (member.entry, *ends)) not in routes:
+        if (way := (member.key, *ends)) not in routes:
             routes[way] = topology.both_ways(*ends, keys.route, back)
         route_of_member.append(routes[way])
         place: Place = ("", index)
@@ -52,17 +51,18 @@ def resolve(experiment: ExperimentKeys) -> ResolvedNetwork:
     tunnels: list[ResolvedTunnel] = []
     known: dict[tuple[Any, ...], Traffic] = {}
     for place, numbers in together.items():
-        tunnel = tunnel_of[members[numbers[0]].entry]
+        tunnel = tunnel_of[members[numbers[0]].key]
         number = len(tunnels) if tunnel else None
         contents, carriers = Contents.of(members[index].keys for index in numbers), numbers
         if tunnel:
-            carriers = _carriers(tunnel, [members[index].user(index) for index in numbers])
+            users = (getattr(members[it].keys, "user", None) or f"flow {it}" for it in numbers)
+            carriers = _carriers(tunnel, [*users])
             if (uplinks := tunnel.uplinks) is not None:
                 carriers = [stacks.turn(uplinks, place, ("flow", it)) for it in numbers]
         for index, carrier in zip(numbers, carriers, strict=True):
             member, route = members[index], route_of_member[index]
             taken = carrier if tunnel and tunnel.uplinks else 0
-            kind = member.entry, route.ends, number, taken
+            kind = member.key, route.ends, number, taken
             if kind not in known:
                 known[kind] = stacks.traffic(
                     member, route, tunnel, tunnel_number=number, contents=contents, taken=taken
@@ -72,31 +72,15 @@ def resolve(experiment: ExperimentKeys) -> ResolvedNetwork:
             first = flows[numbers[0]].traffic
             assert first.tunnel is not None
             key = tunnel_key(experiment, first)
-            tunnels.append(
-                ResolvedTunnel(
-                    place[0],
-                    key,
-                    first.tunnel,
-                    contents,
-                    first.ends,
-                    first.sender,
-                    first.number,
-                    number,
-                )
-            )
+            enters = contents, first.ends, first.sender, first.number
+            tunnels.append(ResolvedTunnel(place[0], key, first.tunnel, *enters, owner=number))
     _add_lower(tunnels)
-    found: dict[str, list[ResolvedFlow]] = {"flow": [], "cross_traffic": [], "ping": []}
+    found = {kind: list[ResolvedFlow]() for kind in (Flow, CrossTraffic, Ping)}
     for index, member in enumerate(members):
-        found[member.role].append(flows[index])
-    return ResolvedNetwork(
-        experiment,
-        topology,
-        stacks.on.hosts,
-        tuple(found["flow"]),
-        (*tunnels, *_below_relays(tunnels)),
-        tuple(found["cross_traffic"]),
-        tuple(found["ping"]),
-    )
+        found[type(member.keys)].append(flows[index])
+    everyone = map(tuple, found.values())
+    all_tunnels = (*tunnels, *_below_relays(tunnels))
+    return ResolvedNetwork(experiment, topology, stacks.on.hosts, all_tunnels, *everyone)
 
 
 def with_draws_of(experiment: ExperimentKeys, network: ResolvedNetwork) -> ResolvedNetwork:
@@ -116,45 +100,33 @@ def with_draws_of(experiment: ExperimentKeys, network: ResolvedNetwork) -> Resol
 class _Member(NamedTuple):
     """A single flow, a source of cross traffic or a ping.
 
-    ``place``: of its entry; ``number``: its own among its like; ``tunnel``: the name of its tunnel.
+    ``key``: of its entry; ``tunnel``: the name of its tunnel; ``number``: its own among its like.
     """
 
-    role: str
-    place: int
-    number: int
+    key: str
     keys: Flow | CrossTraffic | Ping
-    start: float
     tunnel: str | None
+    number: int
+    start: float
     bytes: int | None = None
-    datagrams: Datagrams | None = None
-
-    @property
-    def entry(self) -> tuple[str, int]:
-        """What equal members share."""
-        return self.role, self.place
-
-    def user(self, index: int) -> str:
-        """Return whom it belongs to; ``index``: its place among all members."""
-        return getattr(self.keys, "user", None) or f"flow {index}"
 
 
 def _members(experiment: ExperimentKeys) -> Iterator[_Member]:
     """Yield flows, then cross traffic, then pings."""
-    for number, (group, flow, start, size) in enumerate(single_flows(experiment)):
-        yield _Member("flow", group, number, flow, start, flow.tunnel, size)
-    header, seed = datagram_headers(experiment.path.ip), experiment.seed
-    for number, source in enumerate(experiment.cross_traffic):
-        start, interval = source.start, 8 * source.packet / source.rate
-        if number > 0:
+    singles, seed = enumerate(single_flows(experiment)), experiment.seed
+    for key, keys, tunnel in experiment.entries():
+        number, start = int(key.rpartition(".")[2]), keys.start
+        if isinstance(keys, Flow):
+            for place, single in islice(singles, keys.count):
+                yield _Member(key, keys, tunnel, place, single.start, single.bytes)
+            continue
+        if isinstance(keys, Ping):
+            start += experiment.start_jitter * uniform(seed, "ping", number)
+        elif number > 0:
             # Else equal sources would send at the same moments, whatever the seed.
+            interval = 8 * keys.packet / keys.rate
             start += uniform(seed, "cross traffic", number) * interval
-        sent = Datagrams(interval, source.packet - header, talk=source.on, pause=source.off)
-        tunnel = source.tunnel or "none"
-        yield _Member("cross_traffic", number, number, source, start, tunnel, datagrams=sent)
-    for number, ping in enumerate(experiment.pings):
-        start = ping.start + experiment.start_jitter * uniform(seed, "ping", number)
-        sent = Datagrams(ping.interval, ping.size, answer=ping.size)
-        yield _Member("ping", number, number, ping, start, ping.tunnel, datagrams=sent)
+        yield _Member(key, keys, tunnel, number, start)
 
 
 class _Entrance(NamedTuple):
@@ -194,7 +166,7 @@ class _Stacks:
         """
         experiment, keys, taken = self.experiment, member.keys, rest.pop("taken")
         direction = experiment.direction_of(keys)
-        if member.role == "ping":
+        if isinstance(keys, Ping):
             direction = keys.direction or "up"
         sender = "client" if direction == "up" else "server"
         links = Links(self.on, route, self.on.ip)
@@ -207,8 +179,7 @@ class _Stacks:
         if rtt is None:
             is_plain = experiment.network is None
             rtt = experiment.path.rtt if is_plain else round(below.rtt, 9)
-        sent = {"rtt": rtt, "datagrams": member.datagrams, **rest}
-        return Traffic(member.role, member.place, keys, links, below, sender, **sent)
+        return Traffic(member.key, keys, links, below, sender, rtt, **rest)
 
     def _through(self, keys: Tunnel, links: Links, it: _Entrance, is_lower: bool = False) -> Layer:
         """Return the layers of a tunnel and those below it.
@@ -273,18 +244,11 @@ def _add_lower(tunnels: list[ResolvedTunnel]) -> None:
             tunnels[number] = replace(placed, lower=known.index(place))
             continue
         tunnels[number] = replace(placed, lower=len(tunnels))
-        tunnels.append(
-            ResolvedTunnel(
-                name,
-                placed.key,
-                under,
-                placed.contents.sealed,
-                layer.route.ends,
-                layer.sender,
-                placed.group,
-                len(tunnels),
-            )
+        enters = layer.route.ends, layer.sender, placed.group
+        below = ResolvedTunnel(
+            name, placed.key, under, placed.contents.sealed, *enters, len(tunnels)
         )
+        tunnels.append(below)
 
 
 def _below_relays(tunnels: Sequence[ResolvedTunnel]) -> Iterator[ResolvedTunnel]:

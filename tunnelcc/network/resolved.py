@@ -73,8 +73,8 @@ class ResolvedNetwork:
     experiment: ExperimentKeys
     topology: Topology
     hosts: dict[str, Hosts]
-    flows: tuple[ResolvedFlow, ...]
     tunnels: tuple[ResolvedTunnel, ...]
+    flows: tuple[ResolvedFlow, ...]
     cross_traffic: tuple[ResolvedFlow, ...] = ()
     pings: tuple[ResolvedFlow, ...] = ()
 

@@ -15,7 +15,7 @@ from tunnelcc.config.shapes import Pair
 from tunnelcc.config.traffic import CrossTraffic, Ping
 from tunnelcc.config.tunnel import Tunnel
 from tunnelcc.hosts import costs
-from tunnelcc.network.datagrams import Datagrams, datagrams_of
+from tunnelcc.network.datagrams import Datagrams, datagrams_of, datagrams_of_source
 from tunnelcc.network.layers import Layer, Links
 from tunnelcc.network.topology import Route, Step
 from tunnelcc.network.transport import Transport
@@ -26,8 +26,6 @@ _CALLS = {
     "tcp": (["tcp-send"], ["tcp-receive"]),
     "quic": (["udp-send", "aes-128-gcm-encrypt"], ["udp-receive", "aes-128-gcm-decrypt"]),
 }
-
-_TABLES = {"flow": "flows", "cross_traffic": "cross_traffic", "ping": "pings"}
 
 
 class Contents(NamedTuple):
@@ -66,16 +64,15 @@ _DATAGRAMS = Flow.default().model_copy(update={"transport": "udp"})
 class Traffic:
     """What equal flows have in common: all but their start, their size and their carrier.
 
-    Also a source of cross traffic, or a ping. ``role``: flow, cross_traffic or ping; ``number``: of
-    its entry in the list of the experiment, which is ``keys``. ``links``: all between the hosts at
-    its ends; ``below``: the layer that its packets enter first; ``sender``: the end that sends the
+    Also a source of cross traffic, or a ping. ``key``: of its entry (``flows.0``,
+    ``cross_traffic.0`` or ``pings.0``), which is ``keys``. ``links``: all between the hosts at its
+    ends; ``below``: the layer that its packets enter first; ``sender``: the end that sends the
     data, client or server. ``rtt``: s, the base RTT of its own connection, or of its tunnel's first
     one. ``tunnel_number``: its tunnel's place in ResolvedNetwork.tunnels; ``contents``: what is in
-    that tunnel. ``datagrams``: what cross traffic or a ping sends.
+    that tunnel.
     """
 
-    role: str
-    number: int
+    key: str
     keys: Flow | CrossTraffic | Ping
     links: Links
     below: Layer
@@ -83,7 +80,6 @@ class Traffic:
     rtt: float
     tunnel_number: int | None
     contents: Contents
-    datagrams: Datagrams | None = None
 
     @property
     def flow(self) -> Flow:
@@ -91,9 +87,9 @@ class Traffic:
         return self.keys if isinstance(self.keys, Flow) else _DATAGRAMS
 
     @property
-    def key(self) -> str:
-        """The key of its entry: ``flows.0``, ``cross_traffic.0`` or ``pings.0``."""
-        return f"{_TABLES[self.role]}.{self.number}"
+    def number(self) -> int:
+        """The number of its entry among its like."""
+        return int(self.key.rpartition(".")[2])
 
     @property
     def route(self) -> Route:
@@ -208,9 +204,11 @@ class Traffic:
     @cached_property
     def sent_datagrams(self) -> Datagrams | None:
         """What it sends over UDP; None: it is a byte stream."""
-        if self.datagrams is not None or self.flow.transport != "udp":
-            return self.datagrams
-        return datagrams_of(self.flow, self.mss)
+        if isinstance(self.keys, CrossTraffic):
+            return datagrams_of_source(self.keys, datagram_headers(self.links.ip))
+        if isinstance(self.keys, Ping):
+            return Datagrams(self.keys.interval, self.keys.size, answer=self.keys.size)
+        return datagrams_of(self.keys, self.mss) if self.keys.transport == "udp" else None
 
     @property
     def datagram_header(self) -> int:
@@ -277,7 +275,8 @@ class ResolvedFlow:
     @property
     def jitter(self) -> float:
         """How much later (s) a flow is than its entry says."""
-        return self.start - self.flow.start if self.traffic.role == "flow" else 0.0
+        keys = self.traffic.keys
+        return self.start - keys.start if isinstance(keys, Flow) else 0.0
 
     @property
     def group(self) -> int:

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 
 from tunnelcc.catalog.values import datagram_headers
-from tunnelcc.config import CrossTraffic, Flow, Hosts
+from tunnelcc.config import CrossTraffic, Flow, Hosts, Ping
 from tunnelcc.hosts.kernels import kernels
 from tunnelcc.network.draws import uniform
 from tunnelcc.network.resolved import ResolvedNetwork, ResolvedTunnel
@@ -33,6 +33,8 @@ from tunnelcc.specification.parts import (
 )
 
 __all__ = ["experiment_spec", "layer_wire_bytes", "network_spec", "spec_text"]
+
+_ROLES = {Flow: "flow", CrossTraffic: "cross_traffic", Ping: "ping"}
 
 # What iperf3 writes on each connection before any data (COOKIE_SIZE in its source).
 _IPERF_COOKIE = 37
@@ -150,7 +152,7 @@ class _Builder:
             "carrier_cc": congestion(carrier or own_cc),
             "preamble": _preamble(traffic),
             "datagrams": _datagrams(traffic),
-            "role": traffic.role,
+            "role": _ROLES[type(traffic.keys)],
         }
         if flow.transport == "quic":
             from tunnelcc.specification.quic import flow_quic
@@ -254,7 +256,7 @@ def _members_of(traffic: Traffic) -> Spec:
     if isinstance(keys, Flow):
         return same(keys, "FlowSpec")
     given = {name: getattr(keys, name, None) for name in ("route", "start", "stop", "rate")}
-    name = keys.tunnel or ("none" if traffic.role == "cross_traffic" else None)
+    name = keys.tunnel or ("none" if isinstance(keys, CrossTraffic) else None)
     return same(traffic.flow.model_copy(update={**given, "tunnel": name}), "FlowSpec")
 
 
