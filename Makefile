@@ -199,7 +199,8 @@ lint: $(VENV)/ready-dev ## Check formatting, style, types, which room uses which
 	@$(BIN)/clang-format --dry-run -Werror $(CXX_FILES)
 
 .PHONY: format
-format: $(VENV)/ready-dev ## Format Python and C++
+format: $(VENV)/ready-dev ## Format Python and C++, and write the types of results
+	@PYTHONPATH=$(CURDIR) $(BIN)/python waf-config/write-stub.py
 	@$(BIN)/ruff check --fix-only .
 	@$(BIN)/ruff format .
 	@$(BIN)/clang-format -i $(CXX_FILES)

@@ -121,7 +121,7 @@ def simulate(case: Case, kind: str) -> dict[str, Any]:
         "simulated_seconds": case.duration,
         "cpu_seconds": cpu,
         "data_segments": int(result["path_segments"]),
-        "all_segments": sum(int(leg.segments) for leg in result.connections),
+        "all_segments": sum(leg.segments or 0 for leg in result.connections),
         "goodput_bps": result.goodput,
         "events": int(result["events"]),
         "peak_rss_bytes": peak_rss_bytes(),

@@ -139,7 +139,7 @@ def measure(result: Result) -> Measurement:
     singles = single_flows(experiment)
     is_udp = [placed.flow.transport == "udp" for placed in result.network.flows]
     resent = sum(float(leg.retransmits_series[-1]) for leg in result.carriers)
-    segments = sum(leg.total_segments for leg in result.carriers)
+    segments = sum(leg.total_segments or 0 for leg in result.carriers)
     return Measurement(
         flows=tuple(
             _flow(result, index, flow.start)

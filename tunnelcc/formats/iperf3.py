@@ -84,7 +84,7 @@ def _intervals(result: Result, flow: int) -> list[dict[str, Any]]:
     for index, last in enumerate(lasts, 1):
         is_rest = index == len(lasts)
         until = end if is_rest else float(time[last])
-        sent = float(counted.total_bytes if is_rest else sizes[last])
+        sent = float(counted.total_bytes or 0) if is_rest else float(sizes[last])
         resent = _retransmits(result, leg) if is_rest else float(leg.retransmits_series[last])
         found.append(
             {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What a metric is, and metrics of one's own: functions of a run's Dataset."""
+"""What a metric is, and metrics of one's own: functions of a run."""
 
 from __future__ import annotations
 
@@ -8,15 +8,12 @@ import sys
 import traceback
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tunnelcc.errors import ConfigError, Problem, TunnelccError
-
-if TYPE_CHECKING:
-    import xarray
 
 #: What metrics read: name → array, as ``Result.dataset`` has them.
 Run = Any
@@ -39,7 +36,7 @@ class Metric:
 
     ``per_flow``: one value for each flow. ``is_stored``: part of every run of a sweep.
     ``is_event``: the time until an event; NaN if it does not happen. ``since_start``: the warm-up
-    counts. ``is_own``: a user's, whose ``of`` takes an xarray Dataset.
+    counts. ``is_own``: a user's.
     """
 
     name: str
@@ -97,7 +94,7 @@ def metric(units: str = "1", label: str = "") -> Callable[[_Function], _Function
 
         >>> @tc.metric("s", "time until the first byte")
         ... def first_byte(run):
-        ...     return run.flow_first_byte_at - run.flow_start
+        ...     return run["flow_first_byte_at"] - run["flow_start"]
         >>> path = tc.Path(rate="10Mbps", rtt="20ms")
         >>> result = tc.run(tc.Experiment(path=path, duration="1s"))
         >>> 0.02 < result.metric(first_byte, flow=0) < 0.1
@@ -154,20 +151,21 @@ def evaluate(metric: Metric, run: Run) -> NDArray[np.float64]:
 
     ``run``: a Result.
     """
-    dataset: xarray.Dataset = run.dataset
     try:
-        value = metric.of(dataset)
+        value = metric.of(run)
     except Exception as error:
         frame = traceback.extract_tb(error.__traceback__)[-1]
+        name = getattr(error, "name", None) if isinstance(error, AttributeError) else None
+        hint = f'; write run["{name}"]' if name in run else ""
         raise MetricError(
             f"the metric {metric.name} failed: {type(error).__name__}: {error} "
-            f"({frame.filename}, line {frame.lineno})"
+            f"({frame.filename}, line {frame.lineno}{hint})"
         ) from error
     try:
         found = None if value is None else np.asarray(value, dtype=float)
     except (TypeError, ValueError):
         found = None
-    flows = dataset.sizes["flow"]
+    flows = len(run.flows)
     if found is None or found.shape not in ((), (flows,)):
         shape = f"an array of shape {found.shape}" if found is not None else repr(value)[:60]
         raise MetricError(

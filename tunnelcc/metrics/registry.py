@@ -798,7 +798,7 @@ TEXTS = {
 
 
 def find(given: AnyMetric, option: str = "metric") -> Metric:
-    """Return the metric of a name, of a function of a Dataset, or of ``module:function``.
+    """Return the metric of a name, of a function of a run, or of ``module:function``.
 
     Raises ConfigError.
     """

@@ -324,7 +324,7 @@ def _draw_link(
         is_limited = rates[is_reverse] is not None
         _arrow(
             axes, places, link.ends[::-1] if is_reverse else link.ends, _APART,
-            color=colours(min(way.utilisation, 1.0)) if is_limited else _NOT_LIMITED,
+            color=colours(min(way.utilisation or 0.0, 1.0)) if is_limited else _NOT_LIMITED,
             linewidth=3.2 if is_limited else 1.2, head=7.0 if is_limited else 5.0, zorder=2,
         )  # fmt: skip
 

@@ -43,7 +43,7 @@ def capacity(run: Parts, step: Step) -> float:
     That is the lowest one of its rate, its policer's and its shaper's.
     """
     counts, rates = run.way(step), run.network.direction(step).caps
-    if counts.utilisation:
+    if counts.utilisation and counts.bytes_sent:
         rates.append(8 * counts.bytes_sent / run.measured_time / counts.utilisation)
     mss, packet = _full_segment(run.network, step)
     return float(min(rates) * mss / packet) if rates else math.nan

@@ -3,10 +3,9 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping
-from functools import cache, cached_property
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -16,62 +15,33 @@ from tunnelcc.analysis.counters import path_leg
 from tunnelcc.analysis.values import Cause
 from tunnelcc.network.resolved import ResolvedNetwork
 from tunnelcc.network.topology import Step
+from tunnelcc.results.measured import (
+    ConnectionPart,
+    CrossTrafficPart,
+    FlowPart,
+    HostPart,
+    LinkPart,
+    Part,
+    PingPart,
+    TunnelPart,
+)
 from tunnelcc.scenario import Experiment
 
-
-class Part:
-    """The measurements of one part, as attributes: ``link.queue_drops`` is of ``link_queue_drops``.
-
-    A series is an array over time. A total is a number, and None if it has no value.
-    """
-
-    def __init__(self, arrays: Callable[[str], Any], kind: str, place: int | tuple[int, ...]):
-        self._arrays = arrays
-        self._kind = kind
-        self.place = place
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        full, is_known, is_count = _measurement(self._kind, name)
-        try:
-            value = self._arrays(full)[self.place]
-        except KeyError:
-            if not is_known:
-                raise AttributeError(f"no measurement {full}") from None
-            return None  # nothing in this run has it
-        # Kept as an attribute, which Python finds without asking here again.
-        found = self.__dict__[name] = plain(value, is_count=is_count)
-        return found
+_Part = TypeVar("_Part", bound=Part)
 
 
-@cache
-def _measurement(kind: str, name: str) -> tuple[str, bool, bool]:
-    """Return the name of a part's measurement, whether the models have it, and count it."""
-    # Connections have TCP's own names.
-    full = name if kind == "leg" and name not in ("name", "cc") else f"{kind}_{name}"
-    known = core.measurements().get(full)
-    return full, known is not None, known is not None and known.is_count
+class LinkWays(NamedTuple):
+    """Both directions of a link."""
+
+    forward: LinkPart
+    reverse: LinkPart
 
 
-def plain(value: Any, *, is_count: bool = False) -> Any:
-    """Return a number of an array as float or int, and NaN as None; arrays and text as they are."""
-    if isinstance(value, np.ndarray) and not value.ndim:
-        value = value[()]
-    if isinstance(value, np.integer):
-        return int(value)
-    if not isinstance(value, float):  # numpy's float64 is one
-        return value
-    if not math.isfinite(value):
-        return None
-    return int(value) if is_count else float(value)
+class TunnelWays(NamedTuple):
+    """Both directions of a tunnel that carries packets."""
 
-
-class Ways(NamedTuple):
-    """Both directions of a link, or of a tunnel that carries packets."""
-
-    forward: Part
-    reverse: Part
+    forward: TunnelPart
+    reverse: TunnelPart
 
 
 class Parts:
@@ -142,26 +112,26 @@ class Parts:
         """Numbers that follow from the keys: windows of the first flow, the bottleneck's buffer."""
         return self.network.numbers
 
-    def _parts(self, kind: str, count: int) -> list[Part]:
-        return [Part(self.__getitem__, kind, place) for place in range(count)]
+    def _parts(self, kind: type[_Part], count: int) -> list[_Part]:
+        return [kind(self.__getitem__, place) for place in range(count)]
 
-    def _ways(self, kind: str, place: int) -> Ways:
-        return Ways(*(Part(self.__getitem__, kind, (place, way)) for way in (0, 1)))
+    def _ways(self, kind: type[_Part], place: int) -> tuple[_Part, _Part]:
+        return kind(self.__getitem__, (place, 0)), kind(self.__getitem__, (place, 1))
 
     @cached_property
-    def flows(self) -> list[Part]:
+    def flows(self) -> list[FlowPart]:
         """The measurements of each flow."""
-        return self._parts("flow", len(self.network.flows))
+        return self._parts(FlowPart, len(self.network.flows))
 
     @cached_property
-    def cross_traffic(self) -> list[Part]:
+    def cross_traffic(self) -> list[CrossTrafficPart]:
         """The measurements of each source of cross traffic."""
-        return self._parts("cross_traffic", len(self.experiment.cross_traffic))
+        return self._parts(CrossTrafficPart, len(self.experiment.cross_traffic))
 
     @cached_property
-    def pings(self) -> list[Part]:
+    def pings(self) -> list[PingPart]:
         """The measurements of each entry of ``pings``."""
-        return self._parts("ping", len(self.experiment.pings))
+        return self._parts(PingPart, len(self.experiment.pings))
 
     @cached_property
     def host_names(self) -> list[str]:
@@ -170,32 +140,32 @@ class Parts:
         return [*dict.fromkeys((first.client, first.server, *self.network.topology.hosts))]
 
     @cached_property
-    def hosts(self) -> list[Part]:
+    def hosts(self) -> list[HostPart]:
         """The measurements of each of ``host_names``."""
-        return self._parts("host", len(self.host_names))
+        return self._parts(HostPart, len(self.host_names))
 
     @cached_property
-    def links(self) -> dict[str, Ways]:
+    def links(self) -> dict[str, LinkWays]:
         """The measurements of each link, by name."""
         names = self.network.topology.links
-        return {name: self._ways("link", place) for place, name in enumerate(names)}
+        return {name: LinkWays(*self._ways(LinkPart, place)) for place, name in enumerate(names)}
 
-    def way(self, step: Step) -> Part:
+    def way(self, step: Step) -> LinkPart:
         """Return the measurements of a direction of a link."""
         return self.links[step.link][step.is_reverse]
 
     @cached_property
-    def bottleneck(self) -> Ways:
+    def bottleneck(self) -> LinkWays:
         """The measurements of the bottleneck, in the direction of the data and in the other one."""
         name, is_reverse = self.network.bottleneck
         link = self.links[name]
-        return Ways(link.reverse, link.forward) if is_reverse else link
+        return LinkWays(link.reverse, link.forward) if is_reverse else link
 
     @cached_property
-    def connections(self) -> list[Part]:
+    def connections(self) -> list[ConnectionPart]:
         """The measurements of each connection, in the direction of the data."""
         count = len(self.measured["leg_name"])
-        return [Part(self.measured.__getitem__, "leg", place) for place in range(count)]
+        return [ConnectionPart(self.measured.__getitem__, place) for place in range(count)]
 
     @cached_property
     def srtts(self) -> dict[Any, Any]:
@@ -205,7 +175,7 @@ class Parts:
         return {place: metrics.valid(srtt, time, warmup) for place, srtt in series}
 
     @cached_property
-    def legs(self) -> list[list[Part]]:
+    def legs(self) -> list[list[ConnectionPart]]:
         """The connections of each flow, from the client on. Several flows may share one."""
         numbers = self.measured["flow_legs"]
         return [[self.connections[number] for number in flow] for flow in numbers]
@@ -228,20 +198,20 @@ class Parts:
         return causes.of_flows(self)
 
     @cached_property
-    def carriers(self) -> list[Part]:
+    def carriers(self) -> list[ConnectionPart]:
         """The connections that cross the path, each once. Those beyond relays are in ``legs``."""
         legs = (self.path_leg(flow) for flow, legs in enumerate(self.legs) if legs)
         return list({id(leg): leg for leg in legs}.values())
 
     @cached_property
-    def path_senders(self) -> tuple[list[Part], list[Part]]:
+    def path_senders(self) -> tuple[list[ConnectionPart], list[TunnelPart]]:
         """What sends the flows' data across the path, each once: connections, and tunnels.
 
         The latter are directions of tunnels that carry packets; in a chain of relays those across
         its first hop.
         """
-        legs: dict[int, Part] = {}
-        ways: dict[int, Part] = {}
+        legs: dict[int, ConnectionPart] = {}
+        ways: dict[int, TunnelPart] = {}
         for index, placed in enumerate(self.network.flows):
             tunnel = None if placed.tunnel is None else self.tunnels[self._on_path(placed.tunnel)]
             if tunnel is not None:
@@ -254,7 +224,7 @@ class Parts:
         return [*legs.values()], [*ways.values()]
 
     @cached_property
-    def datagram_senders(self) -> list[Part]:
+    def datagram_senders(self) -> list[TunnelPart]:
         """Those of ``path_senders`` that are directions of datagram tunnels."""
         used = {placed.tunnel for placed in self.network.flows if placed.tunnel is not None}
         datagram = [
@@ -271,11 +241,11 @@ class Parts:
         return number if under is None else under
 
     @cached_property
-    def tunnels(self) -> list[Ways | None]:
+    def tunnels(self) -> list[TunnelWays | None]:
         """The measurements of each tunnel between two hosts; None if it carries no packets."""
         placed = {number: place for place, number in enumerate(self.measured["packet_tunnels"])}
         return [
-            self._ways("tunnel", placed[number]) if number in placed else None
+            TunnelWays(*self._ways(TunnelPart, placed[number])) if number in placed else None
             for number in range(len(self.network.tunnels))
         ]
 
@@ -312,12 +282,12 @@ class Parts:
             for flow in self.network.flows
         ]
 
-    def sender_leg(self, flow: int) -> Part:
+    def sender_leg(self, flow: int) -> ConnectionPart:
         """Return the connection of the sending application."""
         legs, sender = self.legs[flow], self.network.flows[flow].sender
         return legs[-1] if legs[-1].name == "target" and sender == "server" else legs[0]
 
-    def path_leg(self, flow: int) -> Part:
+    def path_leg(self, flow: int) -> ConnectionPart:
         """Return the connection that crosses the path: the carrier, or a plain flow's only one."""
         legs = self.legs[flow]
         return legs[path_leg([leg.name for leg in legs])]

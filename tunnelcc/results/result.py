@@ -167,7 +167,7 @@ class Result(Parts):
     def metric(self, name: AnyMetric, **selection: Any) -> float:
         """Return one metric in SI units; `tunnelcc show metrics` lists names and definitions.
 
-        ``name``: also a function of a Dataset that returns a number, or one for each flow.
+        ``name``: also a function of a Result that returns a number, or one for each flow.
         ``selection``: ``flow`` (from 0), ``since`` and ``until`` (numbers in s, or text such as
         ``"500ms"``) and ``within`` (``0.05`` or ``"5%"``), if the metric accepts them. Without
         ``flow``, metrics whose names begin with ``flow_`` are of the first flow, and others of all

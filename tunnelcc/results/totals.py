@@ -12,7 +12,8 @@ from tunnelcc import metrics
 from tunnelcc._version import __version__
 from tunnelcc.metrics import Metric
 from tunnelcc.results import variables
-from tunnelcc.results.parts import Parts, plain
+from tunnelcc.results.measured import plain
+from tunnelcc.results.parts import Parts
 from tunnelcc.words import causes
 
 _OF_COUNTS = ("segments", "packets", "byte")

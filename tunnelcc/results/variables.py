@@ -144,7 +144,7 @@ def _receive_window(run: Parts) -> float:
 
 def _wire_bytes(run: Parts) -> Any:
     legs, ways = run.path_senders
-    return sum(leg.wire_bytes for leg in legs) + sum(way.outer_bytes for way in ways)
+    return sum(leg.wire_bytes or 0 for leg in legs) + sum(way.outer_bytes or 0 for way in ways)
 
 
 def _datagram_sum(name: str) -> _Function:
@@ -174,9 +174,9 @@ def _fec_sum(name: str, of_sessions: str = "") -> _Function:
 
 
 def _recovery_delay(run: Parts) -> float:
-    fecs = [way for way in run.path_senders[1] if way.fec_recovered is not None]
-    recovered = sum(it.fec_recovered for it in fecs)
-    delays = sum(it.fec_recovered * it.fec_recovery_delay_mean for it in fecs)
+    ways = run.path_senders[1]
+    recovered = sum(it.fec_recovered or 0 for it in ways)
+    delays = sum((it.fec_recovered or 0) * (it.fec_recovery_delay_mean or 0.0) for it in ways)
     return delays / recovered if recovered else math.nan
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Metrics of one's own: functions of a run's Dataset, wherever a metric's name can stand."""
+"""Metrics of one's own: functions of a run, wherever a metric's name can stand."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ import tunnelcc as tc
 
 @tc.metric("s", "time until the first byte")
 def first_byte(run):
-    return run.flow_first_byte_at - run.flow_start
+    return run["flow_first_byte_at"] - run["flow_start"]
 
 
 def halved(run):
@@ -27,7 +27,7 @@ def halved(run):
 
 
 def broken(run):
-    return run.no_such_variable
+    return run["no_such_variable"]
 
 
 NUMBER = 1
@@ -36,12 +36,12 @@ NUMBER = 1
 
 @tc.metric("byte", "longest queue")
 def longest_queue(run):
-    return run.link_queue_bytes.max()
+    return run["link_queue_bytes"].max()
 
 
 @tc.metric("s", "time until the first byte")
 def first_byte(run):
-    return run.flow_first_byte_at - run.flow_start
+    return run["flow_first_byte_at"] - run["flow_start"]
 
 
 def goodput(run):
@@ -98,7 +98,7 @@ def test_a_sweep_has_them_and_computes_them_anew(swept):
 
 def test_a_lambda_or_a_function_inside_another_works_too(swept):
     def of_here(run):
-        return len(run.flow)
+        return len(run.flows)
 
     found = tc.sweep(
         SHORT, {"cc": ["bbr", "cubic"]}, 1, name="x", store=swept, metrics=[of_here], progress=False
@@ -140,11 +140,15 @@ def test_two_of_one_name_are_refused():
 @pytest.mark.parametrize(
     ("value", "told"),
     [
-        (lambda run: run.time, r"an array of shape \(\d+,\): expected a number, or one number for"),
+        (
+            lambda run: run["time"],
+            r"an array of shape \(\d+,\): expected a number, or one number for",
+        ),
         (lambda run: "much", "returned 'much': expected a number"),
         (lambda run: None, "returned None: expected a number"),
         (lambda run: 1 / 0, r"failed: ZeroDivisionError: division by zero \(.*test_own.py, line"),
         (lambda run: run.rtt, "failed: AttributeError: .*'rtt'"),
+        (lambda run: run.flow_start, r'write run\["flow_start"\]'),
     ],
 )
 def test_what_a_function_does_wrong_is_told(plain_result, value, told):
@@ -187,7 +191,7 @@ def test_commands_take_them_from_a_module(run, own, swept):
         ("own_metrics:second_byte", 2, "a function of the module own_metrics"),
         ("own_metrics:NUMBER", 2, "a function with a name"),
         ("other_metrics:f", 2, "No module named 'other_metrics'"),
-        ("own_metrics:broken", 1, "the metric broken failed: AttributeError"),
+        ("own_metrics:broken", 1, "the metric broken failed: KeyError"),
         ("goodputs", 2, "did you mean 'goodput'"),
     ],
 )
