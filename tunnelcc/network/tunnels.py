@@ -181,6 +181,16 @@ class PacketTunnel(_Tunnel):
         The cost is in ns per packet and per inner IP byte. Compression has the ratio of full
         packets.
         """
+        if (case := (payload, encapsulates)) not in self._costs:
+            self._costs[case] = self._cost(payload, encapsulates)
+        return self._costs[case]
+
+    @cached_property
+    def _costs(self) -> dict[tuple[str, bool], costs.Cost]:
+        """Those that are known: what limited a flow asks for them again and again."""
+        return {}
+
+    def _cost(self, payload: str, encapsulates: bool) -> costs.Cost:
         from tunnelcc.catalog.layers import compression
 
         entry: PacketEntry = self.keys.entry  # type: ignore[assignment]
