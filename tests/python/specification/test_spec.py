@@ -393,7 +393,7 @@ ARRIVALS = {
 #: Tested below, or of no effect on the models.
 ELSEWHERE = {
     "title", "flows.interarrival", "flows.bytes_shape", "flows.bytes_most", "flows.user",
-    "hosts.tcp_adv_win_scale", "path.trace",
+    "hosts.tcp_adv_win_scale", "path.trace", "tunnel.version", "tunnel.under.version",
 }  # fmt: skip
 
 #: Keys that say who is where: test_network.py.
