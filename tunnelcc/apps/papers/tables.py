@@ -25,6 +25,7 @@ from tunnelcc.apps.papers.verdicts import (
     Judged,
     Reproduction,
     Simulated,
+    best_constant,
     changes,
     claims_told,
     misfit,
@@ -158,7 +159,7 @@ def _called(reading: Other) -> str:
 
 def of_figure(reproduction: Reproduction) -> Iterator[Table]:
     """Yield the tables of a figure except points(); numbers first, the paper's own last."""
-    tables = (_numbers, _claims, _readings, _settings, *reproduction.figure.tables)
+    tables = (_numbers, _constants, _claims, _readings, _settings, *reproduction.figure.tables)
     yield from (table for table in (make(reproduction) for make in tables) if table.rows)
 
 
@@ -168,6 +169,21 @@ def _numbers(reproduction: Reproduction) -> Table:
     values = simulated.folder.values(simulated.figure)
     notes = [f"{_rows_of(it)}: {_tolerance(it)}: {it.reason}" for it in values]
     return _of_cells("Published and simulated", simulated, simulated.cells, notes)
+
+
+def _constants(reproduction: Reproduction) -> Table:
+    """What a constant would do: a comparison that it passes says little."""
+    simulated, rows = reproduction.simulated, []
+    for name in dict.fromkeys(cell.name for cell in simulated.judged):
+        cells = [it for it in simulated.judged if it.name == name and not it.compared.within_runs]
+        if len(cells) > 1:
+            constant, met = best_constant(cells)
+            fits = sum(cell.fits for cell in cells)
+            best = _with_unit(written(constant, cells[0].unit), cells[0].unit)
+            rows.append((name, str(len(cells)), str(fits), best, str(met)))
+    columns = ("number", "rows", "met by the simulation", "best constant", "met by it")
+    notes = ["the constant is chosen in hindsight, for each number, to meet as many rows as it can"]
+    return Table("Beside the best single constant", columns, rows, (1, 2, 3, 4), notes)
 
 
 def _rows_of(item: Compare) -> str:

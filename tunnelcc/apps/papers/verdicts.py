@@ -68,19 +68,24 @@ class Cell(Number):
 
     @property
     def fits(self) -> bool:
-        """Whether the mean matches the published value, within tolerance or margin.
-
-        Bounds and ranges have no tolerance. A margin is in the published unit.
-        """
+        """Whether the runs match the published value: their range, or their mean."""
         if self.compared.within_runs:
             least, most = self.spread
             return least <= self.published <= most
-        distance = self.row.published.distance(self.value)
+        return self.is_met_by(self.value)
+
+    def is_met_by(self, value: float) -> bool:
+        """Whether a value matches the published one, within tolerance or margin.
+
+        Bounds and ranges have no tolerance. A margin is in the published unit.
+        """
+        distance = self.row.published.distance(value)
         if self.compared.margin is not None:
             return distance <= self.compared.margin * UNITS[self.unit]
         if not self.row.published.is_number:
             return distance == 0
-        return abs(self.ratio - 1) <= (self.compared.tolerance or 0)
+        ratio = value / self.published if self.published else math.inf
+        return abs(ratio - 1) <= (self.compared.tolerance or 0)
 
     @property
     def verdict(self) -> str:
@@ -327,6 +332,23 @@ def told(simulated: Simulated) -> str:
         rows_told(simulated.cells), claims_told(simulated.claims), steadiness_told(simulated),
     )  # fmt: skip
     return ". ".join(filter(None, parts)) or "nothing to compare a simulation with"
+
+
+def best_constant(cells: Sequence[Cell]) -> tuple[float, int]:
+    """Return the constant that meets most of the numbers, chosen in hindsight, and how many.
+
+    What a comparison is worth: a simulator must do better. Where several are as good, the least.
+    """
+    ends: set[float] = set()
+    for cell in cells:
+        it, limit = cell.row.published, cell.compared
+        around = (limit.margin or 0) * UNITS[cell.unit] if limit.margin else 0.0
+        if limit.tolerance and it.is_number and not limit.margin:
+            around = limit.tolerance * cell.published
+        ends |= {it.low - around, it.high + around, cell.published}
+    found = [(sum(cell.is_met_by(end) for cell in cells), -end) for end in ends if end < math.inf]
+    count, constant = max(found)
+    return -constant, count
 
 
 def misfit(cells: Iterable[Cell]) -> float:

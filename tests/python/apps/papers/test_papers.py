@@ -731,3 +731,19 @@ def test_the_command_prints_its_result_and_leads_to_details_and_figures(capsys, 
 def test_the_command_lists_papers(capsys):
     main(["papers"])
     assert "gost-thesis" in capsys.readouterr().out
+
+
+def test_the_best_constant_meets_as_many_numbers_as_any():
+    cells = [cell(printed, (1.0,)) for printed in ("100", "105", "118", "300", ">50")]
+    constant, met = verdicts.best_constant(cells)
+    assert met == 4  # 106.2 to 110 are within 10 % of three numbers, and above the bound
+    assert 118 * 0.9 <= constant <= 110
+    margins = [cell(printed, (1.0,), unit="Mbit/s", margin=1) for printed in ("4", "5.5", "9")]
+    constant, met = verdicts.best_constant(margins)
+    assert (met, constant) == (2, pytest.approx(4.5e6))
+
+
+def test_details_tell_what_a_constant_would_do(folder):
+    it = made(folder, (2,) * 4, fit=None)
+    (table,) = (it for it in tables.of_figure(Reproduction(it)) if "constant" in it.title)
+    assert table.rows == [("rate", "4", "0", "6.48 Mbit/s", "3")]
