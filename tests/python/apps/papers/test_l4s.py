@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 from tunnelcc.apps import papers
-from tunnelcc.apps.papers.simulate import simulate
+from tunnelcc.apps.papers.simulate import Batch, simulate
 
 
 def test_prague_takes_nearly_all_of_one_queue_with_marks():
@@ -39,3 +39,14 @@ def test_tcp_as_a_carrier_costs_little_without_loss_and_nearly_all_with_it():
     for carrier, loss in rates:
         if carrier == "udp":
             assert rates["tcp", loss] < 0.2 * rates["udp", loss]
+
+
+def test_several_prague_flows_have_their_parts_in_a_queue_for_each_flow():
+    paper = papers.find("pam2025-flows")
+    batch = Batch(paper)
+    where = {"flows": "1:2", "buffer": "1bdp", "queue": "FQ-CoDel"}
+    simulated = batch.add(paper.figures()[0], 1, where=where)
+    batch.run(jobs=1)
+    (means,) = simulated.means().to_dict("records")
+    assert means["prague"] == pytest.approx(means["classic"] / 2, rel=0.03)
+    assert not [cell for cell in simulated.judged if not cell.fits]
