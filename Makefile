@@ -198,6 +198,11 @@ lint: $(VENV)/ready-dev ## Check formatting, style, types, which room uses which
 	@$(BIN)/check-jsonschema --quiet --builtin-schema vendor.citation-file-format CITATION.cff
 	@$(BIN)/clang-format --dry-run -Werror $(CXX_FILES)
 
+.PHONY: tidy
+tidy: $(DEV)/build.ninja $(VENV)/ready-dev ## Compile the models with warnings as errors, and run clang-tidy
+	@$(DEV_BUILD) _core
+	@$(BIN)/python waf-config/tidy.py
+
 .PHONY: format
 format: $(VENV)/ready-dev ## Format Python and C++, and write the types of results
 	@PYTHONPATH=$(CURDIR) $(BIN)/python waf-config/write-stub.py

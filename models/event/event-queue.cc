@@ -50,7 +50,8 @@ EventQueue::PutInSlot(uint32_t place)
     // The wheel is the highest one whose slot differs from that of m_position.
     Node& node = m_nodes[place];
     const uint64_t bucket = static_cast<uint64_t>(node.event.time) >> LOWEST_BITS;
-    const int number = (std::bit_width((bucket ^ m_position) | 1) - 1) / WHEEL_BITS;
+    const auto width = static_cast<int>(std::bit_width((bucket ^ m_position) | 1));
+    const int number = (width - 1) / WHEEL_BITS;
     Wheel& wheel = m_wheels[number];
     const uint64_t slot = bucket >> (WHEEL_BITS * number) & (wheel.firsts.size() - 1);
     node.next = std::exchange(wheel.firsts[slot], place);

@@ -113,7 +113,8 @@ EcnOf(const Ptr<ns3::Packet>& datagram, bool hasUdp, bool is4)
     if (!hasUdp)
     {
         Ipv4Header header;
-        return is4 && datagram->PeekHeader(header) > 0 ? header.GetEcn() : 0;
+        return is4 && datagram->PeekHeader(header) > 0 ? static_cast<uint8_t>(header.GetEcn())
+                                                       : uint8_t{0};
     }
     SocketIpTosTag tos;
     SocketIpv6TclassTag tclass;

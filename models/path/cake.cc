@@ -30,7 +30,7 @@ const std::array<uint32_t, 16> ROOTS = [] {
     std::array<uint32_t, 16> roots{};
     for (size_t n = 0; n < roots.size(); ++n)
     {
-        const double root = std::exp2(32) / std::sqrt(std::max<double>(n, 1));
+        const double root = std::exp2(32) / std::sqrt(std::max(static_cast<double>(n), 1.0));
         roots[n] = static_cast<uint32_t>(std::min(std::round(root), std::exp2(32) - 1));
     }
     return roots;

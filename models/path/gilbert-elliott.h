@@ -29,7 +29,7 @@ DrawGeometric(double p, RandomStream& stream)
         return 0;
     }
     double trials = std::log(stream.RandU01()) / std::log1p(-p);
-    constexpr auto MOST = static_cast<double>(std::numeric_limits<int64_t>::max() / 2);
+    constexpr double MOST = 0x1p62;
     return static_cast<int64_t>(std::min(trials, MOST));
 }
 

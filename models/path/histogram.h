@@ -82,8 +82,10 @@ class Histogram
 
     static uint32_t Bucket(uint64_t value)
     {
-        int shift = std::bit_width(value) - EXACT_BITS;
-        return shift <= 0 ? value : shift * SUB + (value >> shift);
+        const int shift = static_cast<int>(std::bit_width(value)) - EXACT_BITS;
+        const uint64_t bucket =
+            shift <= 0 ? value : static_cast<uint64_t>(shift) * SUB + (value >> shift);
+        return static_cast<uint32_t>(bucket);
     }
 
     static double Middle(uint32_t bucket)
@@ -92,7 +94,7 @@ class Histogram
         {
             return bucket;
         }
-        uint32_t shift = bucket / SUB - 1;
+        const auto shift = static_cast<uint32_t>(bucket / SUB - 1);
         uint64_t mantissa = bucket - shift * SUB;
         return (static_cast<double>(mantissa) + 0.5) * static_cast<double>(uint64_t{1} << shift);
     }

@@ -67,7 +67,8 @@ class RateSchedule
         double bits = 0;
         if (m_period > 0)
         {
-            bits = static_cast<double>(now / m_period) * m_bitsBefore.back();
+            const int64_t periods = now / m_period;
+            bits = static_cast<double>(periods) * m_bitsBefore.back();
             now %= m_period;
         }
         auto isBefore = [](const RateStep& change, int64_t time) { return change.time < time; };

@@ -33,7 +33,7 @@ class DatagramLegProbe final : public LegProbe
 
     void Sample(double interval) override
     {
-        constexpr double NONE = std::numeric_limits<double>::quiet_NaN();
+        constexpr double NO_VALUE = std::numeric_limits<double>::quiet_NaN();
         auto rate = [=](uint64_t bytes, uint64_t& last) {
             const double found = static_cast<double>(bytes - last) * 8 / interval;
             last = bytes;
@@ -41,10 +41,10 @@ class DatagramLegProbe final : public LegProbe
         };
         m_result.goodputSeries.push_back(rate(m_receiver.PayloadBytes(), m_lastRead));
         m_result.throughput.push_back(rate(m_sender.WireBytes(), m_lastWire));
-        m_result.cwnd.push_back(NONE);
+        m_result.cwnd.push_back(NO_VALUE);
         m_result.inFlight.push_back(0);
         m_result.pacingRate.push_back(0);
-        m_result.srtt.push_back(NONE);
+        m_result.srtt.push_back(NO_VALUE);
         m_result.retransmitsSeries.push_back(0);
         m_result.rtosSeries.push_back(0);
     }

@@ -37,16 +37,17 @@ GetPhase(const SenderState& state)
 void
 SampleCongestion(const Sender& sender, CongestionSeries& series)
 {
-    constexpr double NONE = std::numeric_limits<double>::quiet_NaN();
+    constexpr double NO_VALUE = std::numeric_limits<double>::quiet_NaN();
     const SenderState& state = sender.State();
     const CongestionControl& algorithm = sender.Congestion();
     const PathEstimate estimate = algorithm.GetPathEstimate();
     const std::string_view phase = algorithm.GetPhase();
     const int64_t minRtt = estimate.minRtt == NEVER ? state.minRtt : estimate.minRtt;
-    series.ssthresh.push_back(state.ssthresh == INFINITE_SSTHRESH ? NONE : state.ssthresh);
+    series.ssthresh.push_back(state.ssthresh == INFINITE_SSTHRESH ? NO_VALUE : state.ssthresh);
     series.phase.emplace_back(phase.empty() ? GetPhase(state) : phase);
     series.bandwidthEstimate.push_back(estimate.bandwidth * state.mss * 8);
-    series.minRttEstimate.push_back(minRtt == NEVER ? NONE : static_cast<double>(minRtt) * 1e-9);
+    series.minRttEstimate.push_back(minRtt == NEVER ? NO_VALUE
+                                                    : static_cast<double>(minRtt) * 1e-9);
 }
 
 /// Samples a TCP connection.

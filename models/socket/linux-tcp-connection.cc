@@ -397,7 +397,7 @@ LinuxTcpConnection::ReadBlocks(const TcpHeader& header, Packet& packet, PacketEx
         extras.blocks.end[count] = *last;
         ++count;
     }
-    packet.sackBlocks = count;
+    packet.sackBlocks = count & 7U; // its bits
     // RFC 2883: a D-SACK lies below the ACK, or within the second block.
     const auto number = *m_sent->At(header.GetAckNumber());
     const auto isBefore = [](uint32_t a, uint32_t b) { return static_cast<int32_t>(a - b) < 0; };

@@ -53,7 +53,7 @@ struct Acknowledgement
         }
         packet.isEce = isEce;
         packet.isDuplicate = isDuplicate;
-        packet.sackBlocks = sackBlocks;
+        packet.sackBlocks = sackBlocks & 7U; // its bits
         if (sackBlocks > 0)
         {
             extras.blocks = *blocks;

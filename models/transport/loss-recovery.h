@@ -30,7 +30,7 @@ namespace tunnelcc
  *
  * It sends nothing itself: its owner asks for NextLost() and reports what it sends.
  */
-class LossRecovery : private WindowReduction
+class LossRecovery final : private WindowReduction
 {
   public:
     /**

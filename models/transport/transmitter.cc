@@ -149,7 +149,7 @@ Transmitter::SendRun(int64_t now, uint32_t filled, uint32_t most)
     const uint32_t count = FullSegments(std::min(most - filled, room));
     const bool isLast = m_buffer.Unsent() == uint64_t{count} * m_mss;
     const bool isPushed = filled + count > 1 || isLast;
-    SendNew(now, m_mss, isPushed ? Segment::PUSHED : 0, count);
+    SendNew(now, static_cast<uint16_t>(m_mss), isPushed ? Segment::PUSHED : 0, count);
     return count;
 }
 

@@ -49,7 +49,7 @@ class NestedPackets final : public PacketDevice, public PacketSink
         Packet datagram{};
         datagram.kind = PacketKind::DATAGRAM;
         datagram.sink = m_peer;
-        datagram.segment = m_first + m_waiting.Size() - 1;
+        datagram.segment = m_first + static_cast<uint32_t>(m_waiting.Size()) - 1;
         datagram.datagramBytes = ipBytes;
         datagram.isEct = packet.isEct;
         datagram.isL4s = packet.isL4s;

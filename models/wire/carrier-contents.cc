@@ -17,12 +17,12 @@ std::vector<uint8_t>
 SmuxHeader(const MuxFrame& frame)
 {
     constexpr uint8_t COMMANDS[] = {0, 0, 2, 4, 1}; // by MuxFrameKind; SYN, -, PSH, UPD, FIN
-    constexpr uint32_t HEADER_BYTES = 8;
+    constexpr uint32_t SMUX_HEADER = 8;
     std::vector<uint8_t> bytes;
     ByteWriter(bytes)
         .U8(1)
         .U8(COMMANDS[static_cast<size_t>(frame.kind)])
-        .Little(frame.size - HEADER_BYTES, 2)
+        .Little(frame.size - SMUX_HEADER, 2)
         .Little(2 * frame.stream + 3, 4); // the client's numbers are odd
     return bytes;
 }

@@ -45,11 +45,11 @@ WriteIpv4(const IpHeader& header, uint32_t length, std::vector<uint8_t>& bytes)
 void
 WriteIpv6(const IpHeader& header, uint32_t length, std::vector<uint8_t>& bytes)
 {
-    constexpr uint32_t HEADER_BYTES = 40;
+    constexpr uint32_t PLAIN_HEADER = 40;
     const IpProtocol next = header.fragment ? IpProtocol::FRAGMENT : header.protocol;
     ByteWriter writer(bytes);
     writer.U32((uint32_t{6} << 28) | (uint32_t{header.ecn} << 20))
-        .U16(length - HEADER_BYTES)
+        .U16(length - PLAIN_HEADER)
         .U8(static_cast<uint8_t>(next))
         .U8(HOP_LIMIT)
         .Bytes(header.source.Span())

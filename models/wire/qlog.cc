@@ -3,6 +3,7 @@
  */
 #include "qlog.h"
 
+#include "event/time-units.h"
 #include "packet-image.h"
 
 #include <charconv>
@@ -114,7 +115,6 @@ void
 Qlog::AddMs(int64_t time)
 {
     // Milliseconds with the whole nanoseconds behind the point.
-    constexpr int64_t MS = 1'000'000;
     Add(static_cast<uint64_t>(time / MS));
     char fraction[8] = ".000000";
     int64_t left = time % MS;

@@ -95,13 +95,13 @@ class TlsContents final : public LayerContents
 
     void Wrap(const Written& write, std::vector<Written>& writes) override
     {
-        constexpr uint32_t HEADER_BYTES = 5;
+        constexpr uint32_t TLS_HEADER = 5;
         std::vector<uint32_t> sizes;
         m_sizes->Wrap(write.size, sizes);
         for (uint32_t size : sizes)
         {
             std::vector<uint8_t> header;
-            ByteWriter(header).U8(23).U16(0x0303).U16(size - HEADER_BYTES);
+            ByteWriter(header).U8(23).U16(0x0303).U16(size - TLS_HEADER);
             writes.push_back({size, {{0, std::move(header)}}});
         }
     }
