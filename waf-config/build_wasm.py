@@ -31,7 +31,10 @@ LEFT_OUT = ("experiment/model-version.cc", "experiment/model-version.h")
 NO_FILES = {"modules", "wire"}
 
 # No hot path: compiled for size.
-SMALL = ("spec/spec-text.cc", "probe/columns.cc", "wasm/no-capture.cc", "wasm/no-modules.cc")
+SMALL = (
+    *(f"spec/{file.name}" for file in sorted((MODELS / "spec").glob("*.cc"))),
+    *("probe/columns.cc", "wasm/no-capture.cc", "wasm/no-modules.cc"),
+)
 
 COMPILE = (
     *(sys.executable, "-m", "ziglang", "c++", "--target=wasm32-wasi", "-std=c++20"),

@@ -83,7 +83,7 @@ IsAccepted(const CongestionParameterInfo& info, const ParameterValue& value)
     default:
         const bool isNumber =
             std::holds_alternative<int64_t>(value) || std::holds_alternative<double>(value);
-        return isNumber && ToDouble(value) >= info.minimum && ToDouble(value) <= info.maximum;
+        return isNumber && info.Has(ToDouble(value));
     }
 }
 

@@ -5,6 +5,7 @@
 #define TUNNELCC_CONGESTION_REGISTRY_H
 
 #include "congestion/congestion-control.h"
+#include "spec/descriptor.h"
 
 #include <cstdint>
 #include <memory>
@@ -22,28 +23,10 @@
 namespace tunnelcc
 {
 
-/// The kind of a parameter's values, with their type in ParameterValue.
-enum class ParameterKind
-{
-    SWITCH, //!< bool
-    COUNT,  //!< int64_t
-    NUMBER, //!< double; a whole number may be given as int64_t
-    CHOICE  //!< std::string: one of CongestionParameterInfo::choices
-};
+using ParameterKind = ValueKind;
 
-/// A parameter of an algorithm: its name, default, range, and where the default comes from.
-struct CongestionParameterInfo
-{
-    std::string name;
-    ParameterKind kind{ParameterKind::NUMBER};
-    std::string unit{}; //!< "s", "bytes/s", "segments", "rounds", …; empty: none, or a ratio
-    double minimum{0};  //!< least value accepted, of a count or a number
-    double maximum{0};  //!< greatest value accepted, of a count or a number
-    std::string doc;
-    std::string source;                           //!< document or kernel symbol of the default
-    std::optional<ParameterValue> defaultValue{}; //!< none: the parameter must be given
-    std::vector<std::string> choices{};           //!< values of a choice
-};
+/// A parameter of an algorithm.
+using CongestionParameterInfo = Descriptor;
 
 /// An algorithm: its name, what it is, and the documents it is written from. A note, where there is
 /// one, is to stand beside the name wherever that is shown.

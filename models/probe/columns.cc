@@ -62,12 +62,14 @@ class Lister
         {
             dimensions += dimensions.empty() ? "time" : " time";
         }
-        m_list.push_back({std::string(row.name),
-                          std::string(row.unit),
-                          std::string(row.meaning),
+        m_list.push_back({{.name = std::string(row.name),
+                           .kind = IS_TEXT<Member>    ? ValueKind::TEXT
+                                   : IS_COUNT<Member> ? ValueKind::COUNT
+                                                      : ValueKind::NUMBER,
+                           .unit = std::string(row.unit),
+                           .doc = std::string(row.meaning)},
                           dimensions,
-                          row.span,
-                          IS_COUNT<Member>});
+                          row.span});
     }
 
     std::vector<MeasurementInfo>& m_list;

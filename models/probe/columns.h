@@ -5,6 +5,7 @@
 #define TUNNELCC_COLUMNS_H
 
 #include "experiment-result.h"
+#include "spec/descriptor.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -19,15 +20,12 @@
 namespace tunnelcc
 {
 
-/// The description of a measurement: a row of a table, with the kind of the table's struct.
+/// A measurement: a row of a table, with the kind of the table's struct.
 struct MeasurementInfo
 {
-    std::string name;
-    std::string unit;
-    std::string meaning;
+    Descriptor what;        //!< a count is a whole number in each run
     std::string dimensions; //!< of its array, with spaces between them
     Span span;
-    bool isCount; //!< a whole number in each run
 };
 
 /// All values of a measurement, the last dimension fastest. NaN: something has no value.

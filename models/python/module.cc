@@ -174,18 +174,55 @@ LayerWireBytes(const std::string& layers, uint32_t messageBytes, uint64_t alread
 }
 
 void
+BindDescriptors(nb::module_& m)
+{
+    nb::enum_<ValueKind>(m, "ValueKind")
+        .value("SWITCH", ValueKind::SWITCH)
+        .value("COUNT", ValueKind::COUNT)
+        .value("NUMBER", ValueKind::NUMBER)
+        .value("CHOICE", ValueKind::CHOICE)
+        .value("TEXT", ValueKind::TEXT)
+        .value("PART", ValueKind::PART);
+    nb::class_<Descriptor>(m, "Descriptor")
+        .def_ro("name", &Descriptor::name)
+        .def_ro("kind", &Descriptor::kind)
+        .def_ro("default", &Descriptor::defaultValue)
+        .def_ro("unit", &Descriptor::unit)
+        .def_ro("minimum", &Descriptor::minimum)
+        .def_ro("maximum", &Descriptor::maximum)
+        .def_ro("or_zero", &Descriptor::orZero)
+        .def_ro("choices", &Descriptor::choices)
+        .def_ro("doc", &Descriptor::doc)
+        .def_ro("source", &Descriptor::source);
+    m.def("specification", &ListSpecMembers);
+    m.def("spec_members", [] {
+        std::map<std::string, std::vector<std::string>> names;
+        for (const auto& [name, members] : ListSpecMembers())
+        {
+            for (const Descriptor& member : members)
+            {
+                names[name].push_back(member.name);
+            }
+        }
+        return names;
+    });
+}
+
+void
 BindMeasurements(nb::module_& m)
 {
     nb::class_<MeasurementInfo>(m, "MeasurementInfo")
-        .def_ro("name", &MeasurementInfo::name)
-        .def_ro("unit", &MeasurementInfo::unit)
-        .def_ro("meaning", &MeasurementInfo::meaning)
+        .def_prop_ro("name", [](const MeasurementInfo& info) { return info.what.name; })
+        .def_prop_ro("unit", [](const MeasurementInfo& info) { return info.what.unit; })
+        .def_prop_ro("meaning", [](const MeasurementInfo& info) { return info.what.doc; })
         .def_ro("dimensions", &MeasurementInfo::dimensions)
         .def_prop_ro("since_start",
                      [](const MeasurementInfo& info) { return info.span == Span::WHOLE_RUN; })
         .def_prop_ro("is_moment",
                      [](const MeasurementInfo& info) { return info.span == Span::MOMENT; })
-        .def_ro("is_count", &MeasurementInfo::isCount);
+        .def_prop_ro("is_count", [](const MeasurementInfo& info) {
+            return info.what.kind == ValueKind::COUNT;
+        });
     m.def("measurements", &ListMeasurements);
 }
 
@@ -197,21 +234,6 @@ BindCongestion(nb::module_& m)
         .def_ro("summary", &CongestionAlgorithmInfo::summary)
         .def_ro("source", &CongestionAlgorithmInfo::source)
         .def_ro("note", &CongestionAlgorithmInfo::note);
-    nb::enum_<ParameterKind>(m, "ParameterKind")
-        .value("SWITCH", ParameterKind::SWITCH)
-        .value("COUNT", ParameterKind::COUNT)
-        .value("NUMBER", ParameterKind::NUMBER)
-        .value("CHOICE", ParameterKind::CHOICE);
-    nb::class_<CongestionParameterInfo>(m, "CongestionParameterInfo")
-        .def_ro("name", &CongestionParameterInfo::name)
-        .def_ro("kind", &CongestionParameterInfo::kind)
-        .def_ro("default", &CongestionParameterInfo::defaultValue)
-        .def_ro("unit", &CongestionParameterInfo::unit)
-        .def_ro("minimum", &CongestionParameterInfo::minimum)
-        .def_ro("maximum", &CongestionParameterInfo::maximum)
-        .def_ro("choices", &CongestionParameterInfo::choices)
-        .def_ro("doc", &CongestionParameterInfo::doc)
-        .def_ro("source", &CongestionParameterInfo::source);
     m.def("congestion_algorithms", &ListCongestionControls);
     m.def("ns3_congestion_controls", &ListNs3CongestionOps);
     m.def("has_congestion_control",
@@ -262,6 +284,7 @@ NB_MODULE(_core, m)
     m.doc() = "Compiled models of tunnelcc; used through the package.";
     m.def("build", &DescribeBuild);
     BindCongestion(m);
+    BindDescriptors(m);
     BindMeasurements(m);
     m.def("model_version", &ModelVersion);
     nb::class_<Capture>(m, "Capture")
@@ -277,7 +300,6 @@ NB_MODULE(_core, m)
           "progress"_a = nb::none(),
           "capture"_a = nb::none(),
           "classes"_a = nb::dict());
-    m.def("spec_members", &ListSpecMembers);
     m.def("complete_spec", [](const std::string& text) { return FormatSpec(ParseSpec(text)); });
     BindTun(m);
     m.def("layer_wire_bytes", &LayerWireBytes, "layers"_a, "message_bytes"_a, "already_sent"_a = 0);

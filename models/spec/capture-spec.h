@@ -4,7 +4,6 @@
 #ifndef TUNNELCC_CAPTURE_SPEC_H
 #define TUNNELCC_CAPTURE_SPEC_H
 
-#include "fields.h"
 #include "path-spec.h"
 
 #include <cstdint>
@@ -25,53 +24,51 @@ namespace tunnelcc
 struct CapturePlaceSpec
 {
     std::string name;
-    std::optional<uint32_t> link;        //!< the link, by its number in the experiment's list
-    std::optional<uint32_t> host;        //!< the host, by its number in the experiment's list
-    std::vector<RouteStepSpec> arrivals; //!< directions of links that lead to the host
+    std::optional<uint32_t> link;
+    std::optional<uint32_t> host;
+    std::vector<RouteStepSpec> arrivals;
 
-    TUNNELCC_FIELDS(name, link, host, arrivals)
+    static const class Fields& GetFields();
 };
 
 /// A layer of a packet tunnel, as a capture shows it.
 struct CaptureLayerSpec
 {
-    std::string layer;   //!< its name in the catalogue
-    uint32_t header{0};  //!< bytes before the packet
-    bool isPlain{false}; //!< the packet inside is not encrypted
+    std::string layer;
+    uint32_t header{0};
+    bool isPlain{false};
 
-    TUNNELCC_FIELDS(layer, header, isPlain)
+    static const class Fields& GetFields();
 };
 
 /// What a capture needs to know of a tunnel to write its packets.
 struct CaptureTunnelSpec
 {
     std::string name;
-    uint32_t ip{0};   //!< version of IP inside
-    uint16_t port{0}; //!< port at which its server listens
-    std::vector<CaptureLayerSpec>
-        layers;        //!< layers of a packet, innermost first, without UDP and IP
-    bool hasUdp{true}; //!< datagrams have UDP headers; else they are of IP protocol 50 (ESP)
-    bool splits{
-        false}; //!< a packet that does not fit leaves in several datagrams, not in fragments
+    uint32_t ip{0};
+    uint16_t port{0};
+    std::vector<CaptureLayerSpec> layers;
+    bool hasUdp{true};
+    bool splits{false};
 
-    bool hasSmux{false}; //!< streams share a carrier by smux
+    bool hasSmux{false};
 
-    TUNNELCC_FIELDS(name, ip, port, layers, hasUdp, splits, hasSmux)
+    static const class Fields& GetFields();
 };
 
 /// A capture.
 struct CaptureSpec
 {
-    std::string file;           //!< file for the packets
-    std::string qlog;           //!< directory for logs of connections; empty: there are none
-    std::string program;        //!< name and version of the program, for the file
-    uint32_t snap{0};           //!< most bytes stored of a packet; 0: its headers
-    uint64_t limit{UINT64_MAX}; //!< most bytes of the file
-    uint32_t ip{0};             //!< version of IP on links
+    std::string file;
+    std::string qlog;
+    std::string program;
+    uint32_t snap{0};
+    uint64_t limit{UINT64_MAX};
+    uint32_t ip{0};
     std::vector<CapturePlaceSpec> places;
-    std::vector<CaptureTunnelSpec> tunnels; //!< as many as the experiment has
+    std::vector<CaptureTunnelSpec> tunnels;
 
-    TUNNELCC_FIELDS(file, qlog, program, snap, limit, ip, places, tunnels)
+    static const class Fields& GetFields();
 };
 
 } // namespace tunnelcc

@@ -4,10 +4,9 @@
 #ifndef TUNNELCC_END_H
 #define TUNNELCC_END_H
 
-#include "fields.h"
-
 #include <array>
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <utility>
 
@@ -22,8 +21,7 @@ enum class End : uint8_t
     SERVER
 };
 
-template <>
-inline constexpr auto ENUM_NAMES<End> = std::to_array<std::string_view>({"client", "server"});
+std::span<const std::string_view> NamesOf(End value);
 
 /// Both ends.
 constexpr std::array<End, 2> ENDS{End::CLIENT, End::SERVER};
@@ -41,8 +39,6 @@ struct PerEnd
 {
     T client;
     T server;
-
-    TUNNELCC_FIELDS(client, server)
 
     T& operator[](End end)
     {

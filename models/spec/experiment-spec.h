@@ -4,7 +4,6 @@
 #ifndef TUNNELCC_EXPERIMENT_SPEC_H
 #define TUNNELCC_EXPERIMENT_SPEC_H
 
-#include "fields.h"
 #include "host-spec.h"
 #include "path-spec.h"
 #include "quic-spec.h"
@@ -33,26 +32,14 @@ struct ExperimentSpec
     std::vector<TcpSpec> tcp;
     std::vector<QuicSpec> quic;
     std::vector<TunnelSpec> tunnels;
-    std::vector<FlowSpec> flows; //!< then cross traffic, then pings
-    int64_t duration{0};         //!< warm-up included
+    std::vector<FlowSpec> flows;
+    int64_t duration{0};
     int64_t warmup{0};
     int64_t probeInterval{0};
-    bool probeCongestion{false}; //!< sample each congestion control's state, too
+    bool probeCongestion{false};
     uint64_t seed{0};
 
-    TUNNELCC_FIELDS(hosts,
-                    links,
-                    routes,
-                    tcp,
-                    quic,
-                    tunnels,
-                    flows,
-                    duration,
-                    warmup,
-                    probeInterval,
-                    probeCongestion,
-                    seed)
-    TUNNELCC_RANGES({"duration", 1e3, 1e14}, {"probeInterval", 1e5, 1e14}, {"seed", 0, 0x1p64});
+    static const class Fields& GetFields();
 };
 
 } // namespace tunnelcc

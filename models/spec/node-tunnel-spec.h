@@ -18,13 +18,13 @@ struct NodeTunnelSpec
 {
     std::string name;
     TunnelSpec tunnel;
-    CaptureTunnelSpec packets;          //!< what its packets look like
-    uint32_t ip{0};                     //!< version of IP of the packets whose sizes it tells
-    CongestionSpec cc;                  //!< of its carriers; no name: that of the node's sockets
-    PerEnd<bool> nodelay{false, false}; //!< of carriers over TCP
-    uint32_t carriers{0};               //!< that flows take in turn; 0: each flow has one
+    CaptureTunnelSpec packets;
+    uint32_t ip{0};
+    CongestionSpec cc;
+    PerEnd<bool> nodelay{false, false};
+    uint32_t carriers{0};
 
-    TUNNELCC_FIELDS(name, tunnel, packets, ip, cc, nodelay, carriers)
+    static const class Fields& GetFields();
 };
 
 } // namespace tunnelcc

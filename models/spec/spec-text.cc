@@ -3,7 +3,8 @@
  */
 #include "spec-text.h"
 
-#include "fields-json.h"
+#include "fields.h"
+#include "json.h"
 #include "refuse.h"
 
 #include <algorithm>
@@ -19,7 +20,7 @@ T
 Parse(std::string_view text)
 {
     T value;
-    FromJson(Json::parse(text), "", value, nullptr);
+    Read(Json::parse(text), "", value, {});
     return value;
 }
 
@@ -121,7 +122,7 @@ CheckRoute(const RouteSpec& route, const ExperimentSpec& spec, const std::string
 {
     for (End end : ENDS)
     {
-        const std::string name(ENUM_NAMES<End>.at(static_cast<size_t>(end)));
+        const std::string name(NamesOf(end)[static_cast<size_t>(end)]);
         CheckNumber(route.hosts[end], spec.hosts, where + ".hosts." + name);
         const std::vector<RouteStepSpec>& steps = route.sent[end];
         const std::string key = where + ".sent." + name;
@@ -143,7 +144,7 @@ CheckAccess(const AccessSpec& access, const ExperimentSpec& spec, const std::str
     {
         if (access.routes[end])
         {
-            const std::string name(ENUM_NAMES<End>.at(static_cast<size_t>(end)));
+            const std::string name(NamesOf(end)[static_cast<size_t>(end)]);
             CheckNumber(*access.routes[end], spec.routes, where + ".routes." + name);
         }
     }
@@ -392,60 +393,6 @@ CheckNumbers(const ExperimentSpec& spec)
     }
 }
 
-using Members = std::map<std::string, std::vector<std::string>>;
-
-/// The name of a struct, without its namespace; that of an instance of a template has a "<".
-template <class T>
-std::string
-NameOf()
-{
-    const std::string_view function = __PRETTY_FUNCTION__; // "… [with T = tunnelcc::LinkSpec; …"
-    const size_t begin = function.find("T = ") + 4;
-    std::string_view name = function.substr(begin, function.find_first_of(";]", begin) - begin);
-    name.remove_prefix(std::string_view("tunnelcc::").size());
-    return std::string(name);
-}
-
-/// Adds the members of a struct, and of all structs that these members are or contain.
-template <class T>
-struct MemberList
-{
-    static void AddTo(Members& members)
-    {
-        if constexpr (HasFields<T>)
-        {
-            const std::string name = NameOf<T>();
-            if (name.find('<') != std::string::npos ||
-                members.emplace(name, FieldNames<T>()).second)
-            {
-                T object;
-                VisitFields(object, [&]<class Member>(const std::string&, const Member&) {
-                    MemberList<Member>::AddTo(members);
-                });
-            }
-        }
-    }
-};
-
-template <class T>
-struct MemberList<std::vector<T>> : MemberList<T>
-{
-};
-
-template <class T>
-struct MemberList<std::optional<T>> : MemberList<T>
-{
-};
-
-template <class... T>
-struct MemberList<std::variant<T...>>
-{
-    static void AddTo(Members& members)
-    {
-        (MemberList<T>::AddTo(members), ...);
-    }
-};
-
 } // namespace
 
 ExperimentSpec
@@ -459,7 +406,9 @@ ParseSpec(std::string_view text)
 std::string
 FormatSpec(const ExperimentSpec& spec)
 {
-    return ToJson(spec).dump();
+    Json json;
+    Write(spec, json);
+    return json.dump();
 }
 
 CaptureSpec
@@ -480,11 +429,19 @@ ParseLayers(std::string_view text)
     return Parse<std::vector<LayerSpec>>(text);
 }
 
-std::map<std::string, std::vector<std::string>>
+std::map<std::string, std::vector<Descriptor>>
 ListSpecMembers()
 {
-    Members members;
-    MemberList<ExperimentSpec>::AddTo(members);
+    std::map<std::string_view, const Fields*> tables;
+    AddTable(ExperimentSpec::GetFields(), tables);
+    std::map<std::string, std::vector<Descriptor>> members;
+    for (const auto& [name, table] : tables)
+    {
+        for (const Field& field : table->fields)
+        {
+            members[std::string(name)].push_back(field.what);
+        }
+    }
     return members;
 }
 

@@ -5,6 +5,7 @@
 #define TUNNELCC_SPEC_TEXT_H
 
 #include "capture-spec.h"
+#include "descriptor.h"
 #include "experiment-spec.h"
 #include "node-tunnel-spec.h"
 
@@ -39,8 +40,8 @@ NodeTunnelSpec ParseNodeTunnel(std::string_view text);
 /// Read a list of layers, innermost first. \throws std::invalid_argument as ParseSpec() does
 std::vector<LayerSpec> ParseLayers(std::string_view text);
 
-/// The names of the members of each struct in a specification, by the struct's name in C++.
-std::map<std::string, std::vector<std::string>> ListSpecMembers();
+/// What the members of each struct in a specification are, by the struct's name in C++.
+std::map<std::string, std::vector<Descriptor>> ListSpecMembers();
 
 } // namespace tunnelcc
 

@@ -244,7 +244,7 @@ class CakeShareTest : public SimulationTestCase
             NS_TEST_EXPECT_MSG_EQ_TOL(ShareOfOne(isolation, isOneDestination),
                                       expected,
                                       tolerance,
-                                      ENUM_NAMES<CakeIsolation>[static_cast<size_t>(isolation)]);
+                                      NamesOf(isolation)[static_cast<size_t>(isolation)]);
         };
         check(CakeIsolation::FLOWS, false, 1.0 / 9);
         check(CakeIsolation::DUAL_SRCHOST, false, 1.0 / 2);

@@ -262,11 +262,10 @@ class JitterTest : public SimulationTestCase
                 }
                 // The standard deviation of a draw is at most its mean.
                 const double sigma = 2e6 / std::sqrt(PACKETS);
-                NS_TEST_EXPECT_MSG_EQ_TOL(
-                    sum / PACKETS,
-                    2e6,
-                    4 * sigma,
-                    ENUM_NAMES<JitterDistribution>[static_cast<size_t>(distribution)]);
+                NS_TEST_EXPECT_MSG_EQ_TOL(sum / PACKETS,
+                                          2e6,
+                                          4 * sigma,
+                                          NamesOf(distribution)[static_cast<size_t>(distribution)]);
                 const auto close = Send(distribution, reorders, 100 * US);
                 NS_TEST_ASSERT_MSG_EQ(close.size(), PACKETS, "none is lost");
                 NS_TEST_EXPECT_MSG_EQ((Overtaken(close) > 0.1), reorders, "order");

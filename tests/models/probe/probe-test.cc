@@ -248,7 +248,9 @@ class ColumnsTest : public SimulationTestCase
         std::set<std::string> names;
         for (const MeasurementInfo& info : ListMeasurements())
         {
-            NS_TEST_EXPECT_MSG_EQ(names.insert(info.name).second, true, info.name << " is one");
+            NS_TEST_EXPECT_MSG_EQ(names.insert(info.what.name).second,
+                                  true,
+                                  info.what.name << " is one");
         }
         for (const Column& column : columns.numbers)
         {

@@ -7,6 +7,7 @@
  * Checks specifications and their text: lists of members, round trips, what is refused and how.
  */
 #include "event/time-units.h"
+#include "spec/fields.h"
 #include "spec/spec-text.h"
 #include "support/specs.h"
 #include "support/test-case.h"
@@ -21,39 +22,39 @@ namespace
 
 TEST_SUITE("tunnelcc-spec");
 
-struct Whole
-{
-    double first{0};
-    uint32_t secondPart{0};
-
-    TUNNELCC_FIELDS(first, secondPart)
-};
-
-struct LacksTheLast
-{
-    double first{0};
-    double second{0};
-
-    TUNNELCC_FIELDS(first)
-};
-
-struct LacksTheFirst
+struct Pair
 {
     double first{0};
     std::string second;
-
-    TUNNELCC_FIELDS(second)
 };
 
-static_assert(LISTS_ALL_FIELDS<Whole>);
-static_assert(!LISTS_ALL_FIELDS<LacksTheLast>);
-static_assert(!LISTS_ALL_FIELDS<LacksTheFirst>);
+static_assert(LISTS_ALL<Pair, double, std::string>);
+static_assert(!LISTS_ALL<Pair, double>, "it lacks the last");
+static_assert(!LISTS_ALL<Pair, std::string>, "it lacks the first");
 
-TEST_CASE(ns3::TestCase, FieldNamesTest, "Members are called in text as in C++, in snake_case")
+TEST_CASE(ns3::TestCase, DescriptorTest, "Each member has a name, a unit and a meaning")
 {
-    NS_TEST_EXPECT_MSG_EQ((FieldNames<Whole>() == std::vector<std::string>{"first", "second_part"}),
-                          true,
-                          "in order");
+    const auto structs = ListSpecMembers();
+    NS_TEST_EXPECT_MSG_GT(structs.size(), 60, "structs");
+    for (const auto& [name, members] : structs)
+    {
+        for (const Descriptor& member : members)
+        {
+            const std::string key = name + "." + member.name;
+            const bool isNumber =
+                member.kind == ValueKind::COUNT || member.kind == ValueKind::NUMBER;
+            NS_TEST_EXPECT_MSG_EQ(member.doc.empty(), false, key << " has no meaning");
+            NS_TEST_EXPECT_MSG_EQ(member.unit.empty(), !isNumber, key << ": unit");
+            NS_TEST_EXPECT_MSG_EQ(member.choices.empty(), (member.kind != ValueKind::CHOICE), key);
+            NS_TEST_EXPECT_MSG_EQ(isNumber && member.minimum >= member.maximum, false, key);
+        }
+    }
+    const Descriptor& rate = structs.at("LinkSpec").at(3);
+    NS_TEST_EXPECT_MSG_EQ(rate.name, "rate", "in order");
+    NS_TEST_EXPECT_MSG_EQ(rate.unit, "bit/s", "its unit");
+    NS_TEST_EXPECT_MSG_EQ(rate.Has(0), true, "or 0");
+    NS_TEST_EXPECT_MSG_EQ(rate.Has(0.5), false, "no other below its range");
+    NS_TEST_EXPECT_MSG_EQ(structs.at("LinkSpec").at(5).name, "rate_period", "in snake_case");
 }
 
 /// A specification with an alternative of everything.
@@ -142,7 +143,9 @@ class RefusalTest : public ns3::TestCase
         spec = MakeRelaySpec(false);
         RelayOf(spec).hops.clear();
         Expect(FormatSpec(spec), "tunnels.0.hops: expected one at least");
-        spec.tunnels[0] = StreamTunnelSpec{};
+        StreamTunnelSpec stream;
+        stream.carrierTcp = spec.tcp[0];
+        spec.tunnels[0] = stream;
         spec.flows.clear();
         Expect(FormatSpec(spec), "tunnels.0: expected a flow through it");
         // A relay and a tunnel of datagrams that go through each other.
@@ -209,13 +212,13 @@ class RangeTest : public ns3::TestCase
         Refuses([](auto& it) { it.duration = int64_t{1} << 62; }, "duration: expected a whole");
         Refuses([](auto& it) { it.warmup = it.duration; }, "warmup: expected less than duration");
         Refuses([](auto& it) { it.warmup = -1; }, "warmup: expected a whole number from 0");
-        Refuses([](auto& it) { it.duration = 100'000 * it.probeInterval * 1'000; },
+        Refuses([](auto& it) { it.probeInterval = MS, it.duration = 100'000 * SECOND; },
                 "probe_interval: expected at most 10000000 of it in duration");
         Refuses([](auto& it) { it.tcp[0].mss = 0; }, "tcp.0.mss: expected a whole number from 16");
         Refuses([](auto& it) { Forward(it).loss = 1.5; },
                 "links.0.forward.loss: expected a number from 0 to 1, got 1.5");
         Refuses([](auto& it) { Reverse(it).rate = -1; },
-                "links.0.reverse.rate: expected 0, or a number from 1 to 1e+12, got -1");
+                "links.0.reverse.rate: expected 0, or a number from 1 to 1e+12 bit/s, got -1");
         Refuses([](auto& it) { it.flows[0].extraDelay.server = int64_t{-1} << 60; },
                 "flows.0.extra_delay.server: expected a whole number from -1e+15");
         Refuses([](auto& it) { it.flows[0].writeSize = 0; }, "flows.0.write_size: expected 1");

@@ -32,7 +32,7 @@ inline constexpr KcpGeneration KCP_GENERATIONS[]{KcpGeneration::OF_2017,
 inline std::string
 NameOf(KcpGeneration generation)
 {
-    return std::string(ENUM_NAMES<KcpGeneration>[static_cast<size_t>(generation)]);
+    return std::string(NamesOf(generation)[static_cast<size_t>(generation)]);
 }
 
 /// kcptun's mode "fast".
