@@ -83,8 +83,6 @@ BAD_VALUES = {
     "path.queue.name": ["cobalt", "fq_codel", "CoDel", 5, ""],
     "path.queue.target": NOT_A_TIMER,
     "path.queue.interval": [*NOT_A_TIMER, "1us"],
-    "path.queue.quantum": [*NOT_A_SIZE, 0, 63, "2MiB"],
-    "path.queue.queues": [0, 65537, 1.5, "many"],
     "path.queue.alpha": [-1, 101, "fast", "nan"],
     "path.queue.beta": [-1, 101, "fast", "nan"],
     "path.queue.step": ["-1ms", "61s", "5", True],
@@ -302,6 +300,9 @@ for _name in HostOverrides.model_fields:
 for _side in ("client", "server"):
     for _name in HostOverrides.model_fields:
         BAD_VALUES[f"hosts.{_side}.{_name}"] = BAD_VALUES[f"hosts.{_name}"]
+for _info in keys_of(Experiment):
+    if _info.kind:
+        BAD_VALUES.setdefault(_info.key, ["no quantity", [], -1e300])
 
 
 def _tunnel_with(key: str) -> str:

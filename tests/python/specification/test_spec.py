@@ -116,12 +116,7 @@ ARRIVALS = {
     "path.queue.name": ("codel", lambda spec: spec.path.forward.queue.kind, "codel"),
     "path.queue.target": ("7ms", lambda spec: spec.path.forward.queue.target, 7_000_000),
     "path.queue.interval": ("70ms", lambda spec: spec.path.forward.queue.interval, 70_000_000),
-    "path.queue.quantum": (300, lambda spec: spec.path.forward.queue.quantum, 300),
-    "path.queue.queues": (64, lambda spec: spec.path.forward.queue.queues, 64),
-    "path.queue.alpha": (0.25, lambda spec: spec.path.forward.queue.alpha, 0.25),
-    "path.queue.beta": (2.5, lambda spec: spec.path.forward.queue.beta, 2.5),
     "path.queue.step": ("2ms", lambda spec: spec.path.forward.queue.step, 2_000_000),
-    "path.queue.coupling": (1.5, lambda spec: spec.path.forward.queue.coupling, 1.5),
     "path.queue.classic_share": ("20%", lambda spec: spec.path.forward.queue.classic_share, 0.2),
     "path.queue.burst": ("50ms", lambda spec: spec.path.forward.queue.burst, 50_000_000),
     "path.queue.min_threshold": (
@@ -140,7 +135,6 @@ ARRIVALS = {
         0.02,
     ),
     "path.queue.weight": (0.01, lambda spec: spec.path.forward.queue.weight, 0.01),
-    "path.queue.gentle": (False, lambda spec: spec.path.forward.queue.gentle, False),
     "path.queue.ecn": (False, lambda spec: spec.path.forward.queue.ecn, False),
     "path.gilbert_elliott.p": ("3%", lambda spec: spec.path.forward.gilbert_elliott.p, 0.03),
     "path.gilbert_elliott.r": ("30%", lambda spec: spec.path.forward.gilbert_elliott.r, 0.3),
@@ -395,6 +389,26 @@ ELSEWHERE = {
     "title", "flows.interarrival", "flows.bytes_shape", "flows.bytes_most", "flows.user",
     "hosts.tcp_adv_win_scale", "path.trace", "tunnel.version", "tunnel.under.version",
 }  # fmt: skip
+
+
+def _in_its_member(info):
+    """Where a key of a queue discipline arrives, of which nothing is said above."""
+    name = info.key.removeprefix("path.queue.")
+    default = info.kind.parse(info.default) if info.kind else info.default
+    other = not default if isinstance(default, bool) else default + 1
+    value = info.kind.format(other) if info.kind else other
+    return value, lambda spec: getattr(spec.path.forward.queue, name), other
+
+
+#: Members of structs of models/spec/. Keys with their names pass through as they are.
+_MEMBERS = {name for members in core.load().spec_members().values() for name in members}
+ARRIVALS |= {
+    info.key: _in_its_member(info)
+    for info in keys_of(Experiment)
+    if info.key.startswith("path.queue.")
+    and info.key not in ARRIVALS
+    and info.key.removeprefix("path.queue.") in _MEMBERS
+}
 
 #: Keys that say who is where: test_network.py.
 OF_NETWORKS = (
