@@ -118,14 +118,15 @@ class ResidualLossTest : public SimulationTestCase
         chain.r = m_loss.Recovery();
         chain.k = 1;
         GilbertElliott losses(chain, MakeRandomStream(3, RandomComponent::FORWARD_LOSS, 0));
-        int64_t gap = losses.NextGap();
+        GilbertElliott::Gap gap = losses.NextGap();
         FecCoder coder(m_spec, [&] {
-            if (gap-- > 0)
+            if (gap.arriving-- > 0)
             {
                 return false;
             }
+            const bool isLost = gap.endsInLoss;
             gap = losses.NextGap();
-            return true;
+            return isLost;
         });
         coder.isNoting = false;
         std::vector<double> shares;
