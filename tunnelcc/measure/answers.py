@@ -78,11 +78,6 @@ def read(plan: Plan, answers: Answers, warmup: float, duration: float, link: int
 class _Reader:
     def __init__(self, answers: Answers, warmup: float, duration: float) -> None:
         self._answers, self._warmup, self._duration = answers, warmup, duration
-        self._first = {
-            (it["source_port"], it["destination_port"], _text(it["source"])): it["first_data"]
-            for it in answers.link["flows"]
-            if it["first_data"] >= 0
-        }
 
     def flow(self, planned: FlowPlan) -> FlowAnswer:
         kinds = {"iperf3": self._iperf, "stream": self._stream, "datagrams": self._datagrams}
@@ -103,13 +98,11 @@ class _Reader:
             found["server" if is_down else "client"],
             found["client" if is_down else "server"],
         )
-        if not sender["intervals"]:
+        if not sender["intervals"] or not receiver["intervals"]:
             reason = sender.get("error", "no interval")
             raise TunnelccError(f"the measurement failed: iperf3 of {planned.name}: {reason}")
-        start = self._start(planned, sender)
-        half = planned.rtt / 2
-        # The client begins an interval when it learns that the server has begun.
-        read = _intervals(receiver, "bytes", start - half if not is_down else start + half)
+        start = self._start(sender)
+        read = _intervals(receiver, "bytes", self._start(receiver))
         told = _intervals(sender, "retransmits", start)
         cwnd = _intervals(sender, "snd_cwnd", start)[1]
         rtt = _intervals(sender, "rtt", start)[1] * 1e-6
@@ -126,12 +119,9 @@ class _Reader:
             stream, self._mean(time, total), float(retransmits[-1]), *self._rtts(stream)
         )
 
-    def _start(self, planned: FlowPlan, sender: Mapping[str, Any]) -> float:
-        """Return when a flow's first data left, s."""
-        local = sender["start"]["connected"][0]
-        key = (local["local_port"], local["remote_port"], planned.source)
-        first: float = self._first.get(key, planned.placed.start)
-        return first
+    def _start(self, report: Mapping[str, Any]) -> float:
+        """Return when an end of iperf3 began, s. It was told to stop at the end of the run."""
+        return self._duration - float(report["intervals"][-1]["streams"][0]["end"])
 
     def _mean(self, time: Series, total: Series) -> float:
         """Return the mean rate after the warm-up of bytes so far, bit/s."""
@@ -221,7 +211,3 @@ def _intervals(report: Mapping[str, Any], key: str, start: float) -> tuple[Serie
         np.array([start + it["end"] for it in rows]),
         np.array([float(it.get(key, NAN)) for it in rows]),
     )
-
-
-def _text(address: int) -> str:
-    return ".".join(str(address >> shift & 255) for shift in (24, 16, 8, 0))

@@ -151,7 +151,6 @@ class RouterLog:
         self._delays: list[int] = []
         self._packets = 0
         self._latest = 0  # when the youngest packet arrived that has left
-        self._first_data: dict[tuple[str, int, str, int], int] = {}
         enter(plan["router"])
         self._socket = socket.socket(
             socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(_ALL_PACKETS)
@@ -175,12 +174,7 @@ class RouterLog:
             "queue_mean": sum(delays) / max(len(delays), 1) / SECOND,
             "queue_p95": (delays[int(0.95 * len(delays))] if delays else 0) / SECOND,
         }
-        flows = [
-            {"source": _number(key[0]), "source_port": key[1], "destination": _number(key[2]),
-             "destination_port": key[3], "first_data": (when - self._begin) / SECOND}
-            for key, when in self._first_data.items()
-        ]  # fmt: skip
-        report = {"forward": [counts], "reverse": [], "flows": flows, "late_p99": 0.0}
+        report = {"forward": [counts], "reverse": [], "late_p99": 0.0}
         (OUT / "link.json").write_text(json.dumps(report))
 
     def _read(self) -> None:
@@ -208,18 +202,6 @@ class RouterLog:
             elif device != self._out:
                 self._waiting.setdefault(key, []).append(when)
                 self._packets += when >= self._steady
-                if packet[9] == socket.IPPROTO_TCP:
-                    self._note(packet, when)
-
-    def _note(self, packet: bytes, when: int) -> None:
-        if struct.unpack("!H", packet[2:4])[0] > 40 + 60:  # more than an ACK: data
-            ports = struct.unpack("!HH", packet[20:24])
-            source, destination = (socket.inet_ntoa(packet[at : at + 4]) for at in (12, 16))
-            self._first_data.setdefault((source, ports[0], destination, ports[1]), when)
-
-
-def _number(address: str) -> int:
-    return int.from_bytes(socket.inet_aton(address), "big")
 
 
 def fork(what: Callable[[], object], priority: int) -> int:

@@ -151,6 +151,17 @@ def _of_flows(experiment: Experiment) -> Iterator[Problem]:
         yield Problem("hosts.kernel", hosts.kernel, "no value: the kernel is the one that measures")
 
 
+def _carriers(experiment: Experiment) -> list[str]:
+    """Return the congestion controls of carriers over TCP."""
+    network = experiment.resolved
+    found = [
+        (network.tunnels[it.tunnel].keys.cc or it.flow.cc).name
+        for it in network.flows
+        if it.tunnel is not None and network.tunnels[it.tunnel].keys.entry.HAS_CARRIERS
+    ]
+    return [*dict.fromkeys(found)]
+
+
 def _of_tunnels(experiment: Experiment, link: str) -> Iterator[Problem]:
     for placed in experiment.resolved.tunnels:
         name, key = placed.keys.name, placed.key
@@ -165,11 +176,20 @@ def _of_tunnels(experiment: Experiment, link: str) -> Iterator[Problem]:
                 key, name, "none over a router, which knows flows in it as this host does"
             )
         else:
-            given = set(placed.keys.model_fields_set) - {"name"}
+            given = set(placed.keys.model_fields_set) - {"name", "cc"}
             for it in sorted(given):
                 yield Problem(
                     f"{key}.{it}", getattr(placed.keys, it), "no value: it has its default"
                 )
+    carriers = _carriers(experiment)
+    for name in carriers:
+        if kernel_name(name) is None:
+            yield Problem(
+                "tunnel.cc", name, f"one of the kernel's ({', '.join(CONGESTION_CONTROLS)})"
+            )
+    if len(carriers) > 1:
+        expected = "the congestion control of all carriers, as the flows have several"
+        yield Problem("tunnel.cc", "none", expected)
     for traffic in experiment.resolved.everyone:
         tunnel = traffic.tunnel
         if tunnel is not None and [*traffic.traffic.ends] != [
@@ -279,7 +299,10 @@ class _Planner:
 
     def _sysctls(self) -> dict[str, str]:
         tcp, hosts = self.experiment.tcp, self.experiment.hosts
+        # Of sockets that choose none: those of tunnels.
+        carriers = [kernel_name(it) or "" for it in _carriers(self.experiment)] or ["cubic"]
         return {
+            "net.ipv4.tcp_congestion_control": carriers[0],
             "net.ipv4.tcp_rmem": _sizes(131072, hosts.receive_buffer),
             "net.ipv4.tcp_wmem": _sizes(16384, hosts.tcp_wmem),
             "net.ipv4.tcp_moderate_rcvbuf": str(int(hosts.tcp_moderate_rcvbuf)),

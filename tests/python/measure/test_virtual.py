@@ -182,6 +182,11 @@ def test_a_program_that_fails_is_told(monkeypatch):
             "one of ipsec-esp, .*others are measured with --kernel host",
         ),
         ({"tunnel": "wireguard"}, "router", "none over a router"),
+        (
+            {"tunnel": "openvpn-2.6-tcp", "flows": [{"cc": "reno"}, {"cc": "cubic"}]},
+            "models",
+            "all carriers",
+        ),
         ({"tunnel": {"name": "wireguard", "mtu": 1300}}, "models", "tunnel.mtu"),
         ({"path.loss_pattern": "periodic", "path.loss": "1%"}, "router", "over a router"),
         ({"path.rate_steps": [["1s", "5Mbps"]]}, "router", "path.rate_steps"),
@@ -204,6 +209,13 @@ def test_each_flow_has_the_delay_of_its_own_rtt():
     assert sorted(set(extra.values())) == [0, 14815000]
     spec = json.loads(made.table["spec"])
     assert spec["links"][0]["forward"]["delay"] == 10185000
+
+
+def test_a_carrier_has_the_congestion_control_that_the_tunnel_names():
+    for keys, expected in (({"cc": "bbr"}, "bbr"), ({}, "reno")):
+        tunnel = {"name": "openvpn-2.6-tcp", **keys}
+        made = plan.make(_experiment(flows=[{"cc": "reno"}], tunnel=tunnel))
+        assert made.table["sysctls"]["net.ipv4.tcp_congestion_control"] == expected
 
 
 def test_a_router_has_what_the_scenario_says():
