@@ -151,6 +151,7 @@ CheckMembers(const Json& json, const std::string& where, const Fields& fields)
         if (!std::ranges::any_of(fields.fields, isCalled) && !(fields.kind && name == "kind"))
         {
             std::vector<std::string> names;
+            names.reserve(fields.fields.size());
             for (const Field& field : fields.fields)
             {
                 names.push_back(field.what.name);
