@@ -3,7 +3,8 @@
 
 ``PLAIN.includes`` names the files that only the compiler finds: see Source.
 
-It is the user's own, and nobody else may write to it: what is in it is loaded and run.
+It is the user's own, and nobody else may write to it, or to a folder that it is in: what is in it
+is loaded and run, and who may rename a folder puts another one in its place.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from pathlib import Path
 from tunnelcc.errors import TunnelccError
 
 _MODE = 0o700
+#: Who owns the files of others in a namespace of users, such as root's in a container.
+_OVERFLOW = Path("/proc/sys/kernel/overflowuid")
 
 
 def folder() -> Path:
@@ -26,8 +29,11 @@ def folder() -> Path:
     base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
     path = Path(base).expanduser() / "tunnelcc" / "modules"
     try:
-        path.mkdir(mode=_MODE, parents=True, exist_ok=True)
+        path.parent.mkdir(mode=_MODE, parents=True, exist_ok=True)
+        path.mkdir(mode=_MODE, exist_ok=True)
+        path = path.resolve()  # what is checked is what is used, whatever becomes of links
         found = path.stat()
+        unsafe = next(filter(_is_open, path.parents), None)
     except OSError as error:
         raise TunnelccError(
             f"{path}, where compiled congestion controls are kept, cannot be made: "
@@ -38,7 +44,25 @@ def folder() -> Path:
             f"{path} belongs to somebody else, or others may write to it; compiled congestion "
             "controls are not loaded from there. XDG_CACHE_HOME sets another folder"
         )
+    if unsafe is not None:
+        raise TunnelccError(
+            f"{unsafe} belongs to somebody else, or all may rename what is in it; compiled "
+            f"congestion controls are not loaded from {path}. XDG_CACHE_HOME sets another folder"
+        )
     return path
+
+
+def _is_open(parent: Path) -> bool:
+    """Whether somebody else may put another folder in the place of one in ``parent``.
+
+    In a sticky folder such as /tmp, only its owner may. Of a group, all are trusted.
+    """
+    found = parent.stat()
+    owners = {0, os.geteuid()}
+    with contextlib.suppress(OSError, ValueError):
+        owners.add(int(_OVERFLOW.read_text()))
+    is_for_all = bool(found.st_mode & stat.S_IWOTH) and not found.st_mode & stat.S_ISVTX
+    return found.st_uid not in owners or is_for_all
 
 
 def library(code: str) -> Path:

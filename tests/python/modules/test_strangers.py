@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 
 import pytest
@@ -148,3 +149,37 @@ def test_a_scenario_whatever_the_key(evil, tmp_path, run):
         for command in ("run", "sweep", "measure", "advise", "search"):
             assert run(command, str(file), "--duration", "1s")[0] != 0
         assert run("show", "experiment", str(file))[0] != 0
+
+
+def test_compiled_files_are_not_kept_where_others_may_swap_the_folder(tmp_path, monkeypatch):
+    common = tmp_path / "common"
+    common.mkdir()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(common))
+    kept = compiled.folder()
+    for mode in (0o1777, 0o755):
+        common.chmod(mode)
+        assert compiled.folder() == kept
+    kept.chmod(0o777)
+    with pytest.raises(tc.TunnelccError, match=f"{kept} .*others may write"):
+        compiled.folder()
+    kept.chmod(0o700)
+    common.chmod(0o777)
+    with pytest.raises(tc.TunnelccError, match=f"{common} .*rename"):
+        compiled.folder()
+    # What is checked is where a link leads.
+    (tmp_path / "link").symlink_to(common)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "link"))
+    with pytest.raises(tc.TunnelccError, match=f"{common} .*rename"):
+        compiled.folder()
+
+
+@pytest.mark.skipif(
+    not hasattr(os, "geteuid") or os.geteuid(), reason="root alone gives files away"
+)
+def test_compiled_files_are_not_kept_in_a_folder_of_somebody_else(tmp_path, monkeypatch):
+    theirs = tmp_path / "theirs"
+    theirs.mkdir()
+    os.chown(theirs, 12345, 12345)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(theirs))
+    with pytest.raises(tc.TunnelccError, match=f"{theirs} belongs to somebody else"):
+        compiled.folder()
