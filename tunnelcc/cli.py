@@ -280,12 +280,14 @@ def run(
         click.echo(written, err=True)
     if as_json:
         click.echo(runs.to_json() if harm else result.to_json())
-        return
-    tables.print_result(result, metrics)
-    if other is not None:
-        tables.print_measured(result, other)
-    if harm:
-        tables.print_harm(runs.dataset)
+    else:
+        tables.print_result(result, metrics)
+        if other is not None:
+            tables.print_measured(result, other)
+        if harm:
+            tables.print_harm(runs.dataset)
+    if captured is not None and captured.failed:
+        raise TunnelccError(captured.failed)
 
 
 @cli.command()

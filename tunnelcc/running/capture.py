@@ -27,6 +27,8 @@ _LARGEST_PACKET = 65536  # IPv6 on a loopback
 _LIMIT = kinds.size(2**10, 2**50)
 _SNAP = kinds.whole(1, _LARGEST_PACKET)
 _SNAP_EXPECTED = f"headers, full, or a whole number of bytes from 1 to {_LARGEST_PACKET}"
+#: As the models say it of a log.
+_AT_LIMIT = "its limit was reached"
 
 
 @dataclass
@@ -41,7 +43,7 @@ class Capture:
     directory for logs of TCP and QUIC connections, two files each.
 
     After the run, ``packets`` and ``bytes`` tell what the file has, and ``note`` why it, or a log,
-    ends before the run does ("": it does not).
+    ends before the run does ("": it does not). ``failed``: the same, unless that is their limit.
 
         >>> capture = tc.Capture("run.pcapng")
         >>> path = tc.Path(rate="10Mbps", rtt="20ms")
@@ -58,6 +60,7 @@ class Capture:
     packets: int = field(default=0, init=False)
     bytes: int = field(default=0, init=False)
     note: str = field(default="", init=False)
+    failed: str = field(default="", init=False)
 
     def spec(self, network: ResolvedNetwork) -> Spec:
         """Return the specification. Raises ConfigError for a place that does not exist."""
@@ -94,9 +97,15 @@ class Capture:
             yield file
         finally:
             self.packets, self.bytes = file.packets, file.bytes
-            why = file.error or ("its limit was reached" if file.is_full else "")
+            why = file.error or (_AT_LIMIT if file.is_full else "")
             told = {"the capture": why, "a log": file.log_error}
             self.note = "; ".join(f"{what} ends early: {it}" for what, it in told.items() if it)
+            failed = {str(self.file): file.error, f"a log in {self.qlog}": file.log_error}
+            self.failed = "; ".join(
+                f"{what} cannot be written: {it}"
+                for what, it in failed.items()
+                if it not in ("", _AT_LIMIT)
+            )
 
     def _snap_bytes(self) -> int:
         named = {"headers": 0, "full": _LARGEST_PACKET}

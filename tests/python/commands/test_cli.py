@@ -715,3 +715,17 @@ def test_metrics_of_users_carriers_and_messages_are_told_of(run):
     _, output, _ = run("show", "metrics")
     for name in ("jain_users", "jain_carriers", "flow_message_latency_p99"):
         assert name in output
+
+
+def test_a_capture_or_log_on_a_full_disk_ends_with_an_error(run, tmp_path):
+    (tmp_path / "flow0-client.sqlog").symlink_to("/dev/full")
+    for options in (["--capture", "/dev/full"], ["--qlog", tmp_path]):
+        code, out, err = run("run", "--rate", "5Mbps", "--duration", "1s", *options)
+        assert code == 1
+        assert "Mbit/s" in out
+        assert f"{options[1]} cannot be written: No space left on device" in err
+    (tmp_path / "flow0-client.sqlog").unlink()
+    limited = ["--capture", tmp_path / "x.pcapng", "--qlog", tmp_path, "--capture-limit", "20kB"]
+    code, _, err = run("run", "--rate", "5Mbps", "--duration", "1s", *limited)
+    assert code == 0
+    assert "a log ends early: its limit was reached" in err
