@@ -52,6 +52,7 @@ def report(
             results = _run(path, seeds, jobs, store) if is_scenario else open_results(path)
         found[name] = results
         if not is_scenario:
+            _check(results, path)
             scenario = output / ("scenario.toml" if len(paths) == 1 else f"{name}.toml")
             scenario.write_text(results.attrs["scenario"])
             repeat = f"tunnelcc sweep {shlex.quote(str(scenario))} --name {shlex.quote(name)}"
@@ -62,6 +63,14 @@ def report(
         made = reports.together(found, question, columns)
     for file in reports.write(made, output, doctor.version(), commands):
         click.echo(file)
+
+
+def _check(results: xarray.Dataset, path: Path) -> None:
+    """Raise ConfigError if results, of a .nc file, lack what a report tells."""
+    there = {*results.attrs, *results.variables}
+    if missing := [it for it in ("scenario", "flow_cc", "flow_group") if it not in there]:
+        expected = "a file written by `tunnelcc store export`"
+        raise ConfigError(Problem("report", str(path), expected, f"it lacks {missing[0]}"))
 
 
 def _run(path: Path, seeds: str | None, jobs: int | None, store: Path) -> xarray.Dataset:

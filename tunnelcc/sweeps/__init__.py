@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from tunnelcc._version import __version__
 from tunnelcc.errors import ConfigError, Problem, TunnelccError
-from tunnelcc.metrics import AnyMetric, Metric, own_metrics
+from tunnelcc.metrics import STORED, TEXTS, AnyMetric, Metric, own_metrics
 from tunnelcc.output.progress import RunsProgress
 from tunnelcc.scenario import Experiment
 from tunnelcc.schema.toml import parse_toml
@@ -262,7 +262,32 @@ def _open_netcdf(path: Path) -> xarray.Dataset:
     if "seed" not in found.dims:
         expected = "the results of a sweep; `tunnelcc run --plot FILE` draws those of a run"
         raise ConfigError(Problem("results", str(path), expected))
+    if hint := _why_no_results(found):
+        raise ConfigError(Problem("results", str(path), expected, hint))
     return found
+
+
+def _why_no_results(found: xarray.Dataset) -> str:
+    """Say what a sweep's results never are, of a file that somebody may have written; "": nothing.
+
+    They may lack metrics, which other versions do not have, and attributes.
+    """
+    if not isinstance(found.attrs.get("scenario", ""), str):
+        return "its attribute scenario is no text"
+    if "goodput" not in found or "seed" not in found["goodput"].dims:
+        return "it has no goodput of each seed"
+    for dim in found["goodput"].dims:
+        along = [it for it in found.coords.values() if it.dims == (dim,)]
+        if not along or not found.sizes[dim]:
+            return f"its axis {dim} has no values"
+        if dim in found.coords and not found.indexes[dim].is_unique:
+            return f"its axis {dim} has a value twice"
+    for name, it in found.variables.items():
+        if name in STORED and it.dtype.kind not in "fiu":
+            return f"its {name} is no number"
+        if name in TEXTS and it.dtype.kind not in "OSU":
+            return f"its {name} is no text"
+    return ""
 
 
 def _named(path: Path) -> tuple[Path, str]:

@@ -183,3 +183,41 @@ def test_compiled_files_are_not_kept_in_a_folder_of_somebody_else(tmp_path, monk
     monkeypatch.setenv("XDG_CACHE_HOME", str(theirs))
     with pytest.raises(tc.TunnelccError, match=f"{theirs} belongs to somebody else"):
         compiled.folder()
+
+
+def _results():
+    axes = {"path.rtt": ["10ms", "20ms"]}
+    return tc.sweep(_BASE | {"duration": "1s"}, axes, seeds=1, name="odd", progress=False)
+
+
+def test_odd_files_of_results_are_refused_in_words(tmp_path, run, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    right = _results()
+    goodput = right["goodput"]
+    texts = goodput.copy(data=[["<b>"], ["x"]])
+    numbers = right["flow_limited_by"].copy(data=[[[1.0]], [[2.0]]])
+    odd = {
+        "no text": right.assign_attrs(scenario=3),
+        "no goodput": right.drop_vars("goodput"),
+        "goodput of each seed": right.assign(goodput=goodput.isel(seed=0, drop=True)),
+        "goodput is no number": right.assign(goodput=texts),
+        "flow_limited_by is no text": right.assign(flow_limited_by=numbers),
+        "path.rtt has no values": right.isel({"path.rtt": slice(0, 0)}),
+        "axis path.rtt has no values": right.drop_vars("path.rtt"),
+        "path.rtt has a value twice": right.assign_coords({"path.rtt": [1.0, 1.0]}),
+    }
+    for words, it in odd.items():
+        it.to_netcdf("odd.nc", engine="scipy")
+        for command in ("plot", "report"):
+            code, _, err = run(command, "odd.nc", "-o", "out.png" if command == "plot" else "out")
+            assert (code, err.count("\n")) == (2, 1), words
+            assert words in err
+    for name in ("flow_cc", "flow_group"):
+        right.drop_vars(name).to_netcdf("odd.nc", engine="scipy")
+        code, _, err = run("report", "odd.nc", "-o", "out")
+        assert code == 2
+        assert f"it lacks {name}" in err
+    del right.attrs["scenario"]
+    right.to_netcdf("odd.nc", engine="scipy")
+    assert run("report", "odd.nc", "-o", "out")[0] == 2
+    assert run("plot", "odd.nc", "-o", "out.png")[0] == 0
