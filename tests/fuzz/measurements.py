@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import json
 import random
@@ -16,6 +17,7 @@ from tests.fuzz.mutate import change_bytes
 from tunnelcc import fit
 from tunnelcc.formats import flent, iperf3
 from tunnelcc.scenario import Experiment
+from tunnelcc.specification import experiment_spec
 
 _SS = """{0}
 ESTAB 0 2895464 10.0.0.1:40000 10.0.0.2:5201
@@ -28,6 +30,15 @@ _NUMBERS = (
     "0", "-1", "1", "1e-12", "0.3", "1e5", "1e9", "1e12", "9e17", "1e18", "1e400", "-1e17", "null",
     "true", '""', "[]", "{}", "NaN", "Infinity", "9" * 400, "0.1e", "[[[[]]]]", '{"rtt": 1}',
 )  # fmt: skip
+_ALGORITHMS = ("cubic", "bbr", "reno")
+#: Leaves a mark where it is loaded.
+_EVIL = """\
+import pathlib
+pathlib.Path(__file__).with_name("ran").touch()
+import tunnelcc as tc
+class Evil(tc.CongestionControl):
+    pass
+"""
 
 
 class Fuzzer:
@@ -49,12 +60,31 @@ class Fuzzer:
             "".join(logs), pings,
         ]  # fmt: skip
         self._bytes = [capture.read_bytes(), flent.write(run)]
+        evil = directory / "evil.py"
+        evil.write_text(_EVIL)
+        named = (f"{evil}", f"{evil}:Evil", f"linux:{evil}", "./evil.py", "evil.py:Evil", "evil")
+        self._names = (
+            *named,
+            f"{directory}/../{directory.name}/evil.py",
+            *_ALGORITHMS,
+            "",
+            "x" * 999,
+        )
         self._number = 0
 
     def attempt(self, draw: random.Random) -> str:
         """Return what became of one file."""
         content = draw.choice([*self._texts, *self._bytes])
-        data = content if isinstance(content, bytes) else _changed(content, draw).encode()
+        is_named = isinstance(content, str) and draw.random() < 0.5
+        if is_named:
+            name = draw.choice(self._names)
+            for it in _ALGORITHMS:
+                content = re.sub(rf"\b{it}\b", lambda _: name, content)
+        if isinstance(content, bytes):
+            data = content
+        else:
+            text = content if is_named and draw.random() < 0.5 else _changed(content, draw)
+            data = text.encode()
         if data is content or draw.random() < 0.3:
             for _ in range(draw.choice((1, 1, 5))):
                 data = change_bytes(data, draw)
@@ -69,6 +99,7 @@ class Fuzzer:
             return "no measurement"
         finally:
             file.unlink()
+            self._check_nothing_ran()
         for stream in measured.streams:
             arrays = (stream.goodput, stream.rtt, stream.cwnd, stream.retransmits)
             assert all(len(it) == len(stream.time) for it in arrays)
@@ -83,7 +114,13 @@ class Fuzzer:
             assert it.value <= most * 1.0001, it
         experiment = Experiment.parse(found.table)
         assert Experiment.parse(experiment.table()) == experiment
-        return "a path"
+        with contextlib.suppress(tc.TunnelccError):
+            experiment_spec(experiment)
+        self._check_nothing_ran()
+        return "a path of a named algorithm" if is_named else "a path"
+
+    def _check_nothing_ran(self) -> None:
+        assert not (self._folder / "ran").exists(), "a measurement made a file run"
 
 
 def _changed(text: str, draw: random.Random) -> str:
