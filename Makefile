@@ -52,7 +52,7 @@ docs: setup wasm ## Build the site: open build/site/index.html in a browser
 	@$(BIN)/python docs/check_site.py build/site
 
 .PHONY: wasm
-wasm: $(VENV)/ready-docs ## Compile the models to WebAssembly, for the site's laboratory
+wasm: $(VENV)/ready-docs ## Compile the models to WebAssembly, for the site's laboratory and for other systems
 	@$(BIN)/python waf-config/build_wasm.py build/wasm
 
 .PHONY: notebooks
@@ -129,6 +129,10 @@ check-report: setup ## Look at the pages of a report in Chromium (needs chromium
 	@$(BIN)/tunnelcc reproduce --all --report runs/report $(REPORT_ARGS)
 	@$(BIN)/python tests/browser/check_report.py runs/report runs/report/screenshots
 
+.PHONY: check-wasm
+check-wasm: setup wasm $(VENV)/ready-dev ## Compare the models as WebAssembly with the native ones, to the bit
+	@$(BIN)/python -m pytest -q -n auto --fail-missing tests/python/core/test_wasm.py
+
 .PHONY: check-measure
 check-measure: setup $(VENV)/ready-dev ## Measure on this machine, also through wireguard-go and gost if PATH has them (needs root)
 	@$(BIN)/python -m pytest -q -rs tests/python/measure $(PYTEST_ARGS)
@@ -192,6 +196,7 @@ lint: $(VENV)/ready-dev ## Check formatting, style, types, which room uses which
 	@$(BIN)/python waf-config/check-rooms.py
 	@$(BIN)/python waf-config/check-words.py
 	@$(BIN)/python waf-config/check-sources.py
+	@$(BIN)/python waf-config/check-systems.py
 	@$(BIN)/check-jsonschema --quiet --builtin-schema vendor.github-workflows .github/workflows/*.yml
 	@$(BIN)/check-jsonschema --quiet --builtin-schema vendor.github-issue-forms .github/ISSUE_TEMPLATE/*.yml
 	@$(BIN)/check-jsonschema --quiet --builtin-schema vendor.gitlab-ci .gitlab-ci.yml
@@ -222,11 +227,11 @@ models: setup ## Test suites, scratch programs and benchmark, too
 programs: setup ## Of `make models`, the programs of scratch/ and those that Python tests run
 	@$(BIN)/cmake --build $(BUILD) --target programs -- --quiet
 
-# Which versions of Python: make wheels PYTHONS=3.12
-PYTHONS = 3.10 3.11 3.12 3.13
+# Which versions of Python: make wheels PYTHONS=3.12. "any" is the wheel for all systems.
+PYTHONS = any 3.10 3.11 3.12 3.13
 
 .PHONY: wheels
-wheels: $(BIN)/python ## Build the wheels of all supported versions of Python in dist/ (PYTHONS)
+wheels: $(BIN)/python $(if $(filter any,$(PYTHONS)),wasm) ## Build the wheels of all supported versions of Python in dist/ (PYTHONS)
 	@$(BIN)/python waf-config/wheels.py build $(PYTHONS)
 
 .PHONY: wheel

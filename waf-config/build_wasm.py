@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Build the models as a WebAssembly module, for the laboratory of the site.
+"""Build the models as WebAssembly modules: for the site's laboratory, and for the Python package.
 
 The compiler is Zig's, from the package ``ziglang``: clang with the C and C++ libraries of WASI. All
-rooms but those that need ns-3 or Python are in the module. It is built again when a source, this
-file or the compiler changed.
+rooms but those that need ns-3 or Python are in them. The package's has more functions (see
+models/wasm/module.h). They are built again when a source, this file or the compiler changed.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ ROOT = Path(__file__).parent.parent
 MODELS = ROOT / "models"
 JSON = Path(nlohmann_json.__file__).parent / "include"
 
-MODULE, RECORD = "tunnelcc.wasm", "tunnelcc.sha256"
+MODULE, PACKAGE, RECORD = "tunnelcc.wasm", "tunnelcc-package.wasm", "tunnelcc.sha256"
 
-# What the native build alone has: rooms, and the version in a stored run's identity.
-NATIVE = {"interop", "nodes", "python", "socket"}
-LEFT_OUT = ("experiment/model-version.cc", "experiment/model-version.h")
+# Rooms that the native build alone has.
+NATIVE = {"interop", "nodes", "python", "socket", "tun"}
 # Their headers alone are used: models/wasm/no-capture.cc and no-modules.cc stand in for them.
 NO_FILES = {"modules", "wire"}
 
-# No hot path: compiled for size.
+# No hot path: compiled for size. The package's module alone has the last ones.
 SMALL = (
     *(f"spec/{file.name}" for file in sorted((MODELS / "spec").glob("*.cc"))),
     *("probe/columns.cc", "wasm/no-capture.cc", "wasm/no-modules.cc"),
 )
+OF_PACKAGE = ("wasm/package.cc", "experiment/model-version.cc")
 
 COMPILE = (
     *(sys.executable, "-m", "ziglang", "c++", "--target=wasm32-wasi", "-std=c++20"),
@@ -46,18 +46,16 @@ LINK = ("-mexec-model=reactor", "-s", "-Wl,--gc-sections")
 
 
 def sources() -> list[Path]:
-    """Return the files that the module is made of."""
+    """Return the files that the modules are made of."""
     return sorted(
         file
         for file in MODELS.rglob("*")
-        if file.suffix in (".cc", ".h")
-        and file.relative_to(MODELS).parts[0] not in NATIVE
-        and str(file.relative_to(MODELS)) not in LEFT_OUT
+        if file.suffix in (".cc", ".h") and file.relative_to(MODELS).parts[0] not in NATIVE
     )
 
 
 def identity() -> str:
-    """Return a digest of everything that the module depends on."""
+    """Return a digest of everything that the modules depend on."""
     digest = hashlib.sha256(importlib.metadata.version("ziglang").encode())
     digest.update(importlib.metadata.version("nlohmann_json").encode())
     for file in (Path(__file__), *sources()):
@@ -66,16 +64,19 @@ def identity() -> str:
 
 
 def is_current(folder: Path) -> bool:
-    """Whether a folder has the module of these sources and of this compiler."""
+    """Whether a folder has the modules of these sources and of this compiler."""
     record = folder / RECORD
     try:
-        return (folder / MODULE).exists() and record.read_text() == identity()
+        return (
+            all((folder / it).exists() for it in (MODULE, PACKAGE))
+            and record.read_text() == identity()
+        )
     except (OSError, importlib.metadata.PackageNotFoundError):
         return False
 
 
 def build(folder: Path) -> Path:
-    """Build the module in a folder, unless it is there already; return its path.
+    """Build the modules in a folder, unless they are there already; return the laboratory's.
 
     Raises subprocess.CalledProcessError if the compiler fails.
     """
@@ -85,7 +86,7 @@ def build(folder: Path) -> Path:
     wanted = identity()
     folder.mkdir(parents=True, exist_ok=True)
     # Most of the time of compiling goes into headers, so all models are one unit.
-    small = [MODELS / file for file in SMALL]
+    small = [MODELS / file for file in (*SMALL, *OF_PACKAGE)]
     unit = folder / "models.cc"
     unit.write_text(
         "".join(
@@ -94,19 +95,23 @@ def build(folder: Path) -> Path:
             if file.suffix == ".cc" and file not in small and file.parent.name not in NO_FILES
         )
     )
+    script, digest = Path(__file__).with_name("model-digest.py"), folder / "model-digest.h"
+    subprocess.run([sys.executable, str(script), str(digest)], check=True)
     objects = [folder / f"{file.stem}.o" for file in (unit, *small)]
     with ThreadPoolExecutor(2) as pool:
         list(
             pool.map(
                 lambda file, level, target: subprocess.run(
-                    [*COMPILE, level, "-c", str(file), "-o", str(target)], check=True
+                    [*COMPILE, f"-I{folder}", level, "-c", str(file), "-o", str(target)], check=True
                 ),
                 (unit, *small),
                 ("-O2", *["-Os"] * len(small)),
                 objects,
             )
         )
-    subprocess.run([*COMPILE, *LINK, *map(str, objects), "-o", str(module)], check=True)
+    for name, parts in ((MODULE, objects[: -len(OF_PACKAGE)]), (PACKAGE, objects)):
+        link = [*COMPILE, *LINK, *map(str, parts), "-o", str(folder / name)]
+        subprocess.run(link, check=True)
     (folder / RECORD).write_text(wanted)
     return module
 

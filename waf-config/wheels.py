@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Build wheels in dist/ and try them: ``wheels.py build|try 3.10 3.12``, or ``wheels.py here``.
+"""Build wheels in dist/ and try them: ``wheels.py build|try any 3.10 3.12``, or ``wheels.py here``.
 
 ``here`` builds the one for this Python, of what `make setup` has compiled. One wheel serves Python
 3.12 and all later versions. A wheel holds the ns-3 libraries that it needs, and its name says which
-glibc it needs (auditwheel finds that out).
+glibc it needs (auditwheel finds that out). ``any`` is the one for all systems, whose models are
+WebAssembly: of what `make wasm` has compiled.
 """
 
 import os
@@ -19,7 +20,22 @@ ROOT = Path(__file__).parent.parent
 DIST = ROOT / "dist"
 WORK = ROOT / "build/wheels"
 VERSIONS = ("3.10", "3.11", "3.12", "3.13")
+ANY = "any"
 SHARED = "3.12"  # its wheel serves later versions, too
+
+# The models for the wheel of all systems.
+WASM = ROOT / "build/wasm/tunnelcc-package.wasm"
+
+# What a user does with that wheel.
+UNIVERSAL_USE = (
+    "tunnelcc doctor",
+    "tunnelcc run --rate 100Mbps --rtt 100ms --loss 1% --cc bbr --flows 4 "
+    "--tunnel gost-relay-wss --plot run.png",
+    "tunnelcc sweep --axis cc=bbr,cubic --axis path.loss=0,1% --seeds 5 --set duration=5s -o s.nc",
+    "tunnelcc compare --tunnel none,wireguard,gost-relay-wss --cc bbr,cubic --loss 1% --seeds 3 "
+    "--duration 5s",
+    "tunnelcc plot s.nc -o sweep.png",
+)
 
 # What a user who has nothing but the wheel does first.
 FIRST_USE = """
@@ -40,13 +56,18 @@ def main(arguments: "list[str]") -> None:
         run(*pip(python), "install", "auditwheel")
         pack(python, ROOT / "build/release", "build.targets=_core")
         return
-    if command not in ("build", "try") or not set(versions) <= set(VERSIONS):
+    if command not in ("build", "try") or not set(versions) <= {ANY, *VERSIONS}:
         raise SystemExit(__doc__)
+    natives = [version for version in versions if version != ANY]
     if command == "build":
-        for version in dict.fromkeys(map(wheel_version, versions)):
+        if ANY in versions:
+            build_universal()
+        for version in dict.fromkeys(map(wheel_version, natives)):
             build(version)
     else:
-        for version in versions:
+        if ANY in versions:
+            try_universal()
+        for version in natives:
             try_out(version)
 
 
@@ -57,6 +78,23 @@ def build(version: str) -> None:
     run(*pip(python), "install", *listed, "auditwheel")
     run(*pip(python), "install", "--no-deps", "ns3==3.44.post0")
     pack(python, WORK / f"build-{version}")
+
+
+def build_universal() -> None:
+    """Put the wheel for all systems into dist/."""
+    with tempfile.TemporaryDirectory() as folder:
+        tree = Path(folder, "tree")
+        tree.mkdir()
+        for name in ("pyproject.toml", "README.md", "LICENSE", "NOTICE.md"):
+            shutil.copy(ROOT / name, tree)
+        ignored = shutil.ignore_patterns("__pycache__", "*.so", "*.wasm")
+        shutil.copytree(ROOT / "tunnelcc", tree / "tunnelcc", ignore=ignored)
+        shutil.copy(WASM, tree / "tunnelcc/core/tunnelcc.wasm")
+        settings = ("wheel.cmake=false", "wheel.py-api=py3", "wheel.platlib=false")
+        for old in DIST.glob("tunnelcc-*-none-any.whl"):
+            old.unlink()
+        run(*pip(Path(sys.executable)), "wheel", "--no-deps", "--no-build-isolation",
+            *(f"--config-settings={it}" for it in settings), "--wheel-dir", DIST, tree)  # fmt: skip
 
 
 def pack(python: Path, folder: Path, *settings: str) -> None:
@@ -81,10 +119,7 @@ def try_out(version: str) -> None:
     began = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         python = environment(version, Path(folder, "venv"))
-        nobody = {
-            "PATH": f"{python.parent}:/usr/bin:/bin", "HOME": folder, "CC": "false", "CXX": "false",
-            **{name: os.environ[name] for name in os.environ if name.startswith("PIP_")},
-        }  # fmt: skip
+        nobody = nobody_in(folder, python)
         run(*pip(python), "install", "--only-binary", ":all:", wheels[0], env=nobody, cwd=folder)
         installed = time.monotonic()
         used = run(python, "-c", FIRST_USE, env=nobody, cwd=folder, stdout=subprocess.PIPE)
@@ -99,6 +134,41 @@ def try_out(version: str) -> None:
         f"in {installed - began:.0f} s, first use {ended - installed:.0f} s, "
         f"environment {size / 1e6:.0f} MB"
     )
+
+
+def try_universal() -> None:
+    """Install the wheel for all systems where there is no native module, and use it."""
+    (wheel,) = sorted(DIST.glob("tunnelcc-*-py3-none-any.whl"))
+    with tempfile.TemporaryDirectory() as folder:
+        python = Path(folder, "venv/bin/python")
+        run(sys.executable, "-m", "venv", Path(folder, "venv"))
+        nobody = nobody_in(folder, python)
+        began = time.monotonic()
+        # By its extra, because the marker leaves wasmtime out where there is a native module.
+        run(*pip(python), "install", "--only-binary", ":all:", f"{wheel}[wasm]",
+            env=nobody, cwd=folder)  # fmt: skip
+        installed = time.monotonic()
+        said = run("tunnelcc", "--version", env=nobody, cwd=folder, stdout=subprocess.PIPE).stdout
+        if "WebAssembly" not in said:
+            raise SystemExit(f"it does not run WebAssembly: {said}")
+        for command in UNIVERSAL_USE:
+            run(*command.split(), env=nobody, cwd=folder)
+        ended = time.monotonic()
+        for figure in ("run.png", "sweep.png"):
+            if not Path(folder, figure).read_bytes().startswith(b"\x89PNG"):
+                raise SystemExit(f"{figure} is no figure")
+    print(
+        f"{wheel.name}, {wheel.stat().st_size / 1e6:.1f} MB, installed in "
+        f"{installed - began:.0f} s, used in {ended - installed:.0f} s"
+    )
+
+
+def nobody_in(folder: str, python: Path) -> "dict[str, str]":
+    """Return the environment of a user who has nothing but an environment of Python."""
+    return {
+        "PATH": f"{python.parent}:/usr/bin:/bin", "HOME": folder, "CC": "false", "CXX": "false",
+        **{name: os.environ[name] for name in os.environ if name.startswith("PIP_")},
+    }  # fmt: skip
 
 
 def pip(python: Path) -> "list[object]":

@@ -12,7 +12,7 @@
 #include "python/python-control.h"
 #include "python/python-tun.h"
 #include "spec/spec-text.h"
-#include "tunnel/layer.h"
+#include "tunnel/wire-bytes.h"
 #include "wire/capture.h"
 
 #include <nanobind/nanobind.h>
@@ -25,7 +25,6 @@
 #include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <exception>
 #include <map>
@@ -161,18 +160,6 @@ OpenCapture(const std::string& spec)
     }
 }
 
-std::vector<uint32_t>
-LayerWireBytes(const std::string& layers, uint32_t messageBytes, uint64_t alreadySent)
-{
-    LayerStack stack(ParseLayers(layers));
-    constexpr uint64_t STEP = 32768;
-    for (uint64_t sent = 0; sent < alreadySent; sent += STEP)
-    {
-        stack.Wrap(static_cast<uint32_t>(std::min(STEP, alreadySent - sent)));
-    }
-    return stack.Wrap(messageBytes);
-}
-
 void
 BindDescriptors(nb::module_& m)
 {
@@ -302,5 +289,12 @@ NB_MODULE(_core, m)
           "classes"_a = nb::dict());
     m.def("complete_spec", [](const std::string& text) { return FormatSpec(ParseSpec(text)); });
     BindTun(m);
-    m.def("layer_wire_bytes", &LayerWireBytes, "layers"_a, "message_bytes"_a, "already_sent"_a = 0);
+    m.def(
+        "layer_wire_bytes",
+        [](const std::string& layers, uint32_t messageBytes, uint64_t alreadySent) {
+            return LayerWireBytes(ParseLayers(layers), messageBytes, alreadySent);
+        },
+        "layers"_a,
+        "message_bytes"_a,
+        "already_sent"_a = 0);
 }

@@ -1,19 +1,14 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  */
+#include "wasm/module.h"
+
 #include "experiment/experiment.h"
 #include "probe/columns.h"
 #include "spec/spec-text.h"
 
 #include <cstddef>
-#include <string>
-
-/**
- * \file
- * The WebAssembly module: a specification as text in, its result as text out, as `scratch/run-spec`
- * prints it. The host puts the text where TunnelccInput() says. If a specification is refused, it
- * finds the message on the standard error, and the module has to be instantiated anew.
- */
+#include <utility>
 
 namespace
 {
@@ -37,24 +32,47 @@ extern "C"
     __attribute__((import_module("tunnelcc"), import_name("progress"))) int TunnelccProgress(
         double seconds);
 
-    /// Where the host is to write a specification of `size` bytes.
+    /// Where the host is to write a text of `size` bytes.
     __attribute__((export_name("input"))) char* TunnelccInput(size_t size)
     {
         g_input.resize(size);
         return g_input.data();
     }
 
-    /// Run the specification. \returns where the result is, outputSize() bytes
+    /// Run the specification. \returns the result as JSON, as `scratch/run-spec` prints it
     __attribute__((export_name("run"))) const char* TunnelccRun()
     {
-        const auto progress = [](double seconds) { return TunnelccProgress(seconds) != 0; };
-        g_output =
-            tunnelcc::FormatResult(tunnelcc::RunExperiment(tunnelcc::ParseSpec(g_input), progress));
-        return g_output.data();
+        return tunnelcc::Give(tunnelcc::FormatResult(tunnelcc::RunInput()));
     }
 
+    /// The size of what the last function returned, in bytes.
     __attribute__((export_name("outputSize"))) size_t TunnelccOutputSize()
     {
         return g_output.size();
     }
 }
+
+namespace tunnelcc
+{
+
+std::string_view
+GetInput()
+{
+    return g_input;
+}
+
+const char*
+Give(std::string text)
+{
+    g_output = std::move(text);
+    return g_output.data();
+}
+
+ExperimentResult
+RunInput()
+{
+    const auto progress = [](double seconds) { return TunnelccProgress(seconds) != 0; };
+    return RunExperiment(ParseSpec(g_input), progress);
+}
+
+} // namespace tunnelcc

@@ -88,7 +88,7 @@ def _libraries() -> str:
 
 
 def _machine() -> str:
-    from tunnelcc.running.memory import available_memory
+    from tunnelcc.system import available_memory
 
     return f"{os.cpu_count()} cores, {available_memory() / 1e9:.1f} GB of memory available"
 

@@ -65,6 +65,8 @@ class CongestionControl(Model):
             ours = ", ".join(core.congestion_controls())
             expected = f"one of {ours}, an ns-3 TypeId, or the path of a file"
             hint = nearest(name, names) if isinstance(name, str) else ""
+            if isinstance(name, str) and name.startswith("ns3::"):
+                hint = core.native_only() or hint
             raise ConfigError(Problem("", name, expected, hint))
         known = core.congestion_parameters(name)
         return {"name": name, "parameters": _read_parameters(name, known, parameters)}

@@ -20,22 +20,51 @@ from tunnelcc.errors import TunnelccError
 _OTHER_NAMES = {"newreno": "reno"}
 
 
+#: Which engine runs the models: ``native`` or ``wasm``. Unset: the first of them that is there.
+ENGINE = "TUNNELCC_ENGINE"
+
+
 @cache
 def load() -> ModuleType:
-    """Return ``tunnelcc._core``. Raises TunnelccError if it or ns-3 cannot be loaded.
+    """Return the models: ``tunnelcc._core``, or where that is not, ``tunnelcc.core.wasm``.
 
-    The environment variable ``TUNNELCC_CORE`` names the module's file in another build, such as
-    that of ``make dev``.
+    Raises TunnelccError if none can be loaded. The environment variable ``TUNNELCC_CORE`` names the
+    native module's file in another build, such as that of ``make dev``.
     """
+    engine, file = os.environ.get(ENGINE, ""), os.environ.get("TUNNELCC_CORE")
+    if engine not in ("", "native", "wasm"):
+        raise TunnelccError(f"{ENGINE} is '{engine}'; expected: native, wasm")
     try:
-        file = os.environ.get("TUNNELCC_CORE")
-        module = _module_in(file) if file else importlib.import_module("tunnelcc._core")
+        if engine == "wasm":
+            module = _webassembly()
+        else:
+            module = _module_in(file) if file else _native(alone=engine == "native")
     except ImportError as error:
         raise TunnelccError(
             f"the compiled module cannot be loaded: {error}; `tunnelcc doctor` shows "
             "details, and `pip install .` in the source tree builds it"
         ) from error
     vars(module)["__getattr__"] = _absent
+    return module
+
+
+def _native(*, alone: bool) -> ModuleType:
+    """Return the native module; where it is not installed, the other one. Raises ImportError."""
+    try:
+        return importlib.import_module("tunnelcc._core")
+    except ModuleNotFoundError as error:
+        if alone or error.name != "tunnelcc._core":
+            raise
+        try:
+            return _webassembly()
+        except ImportError as other:
+            raise ImportError(f"{error}, and no WebAssembly: {other}") from None
+
+
+def _webassembly() -> ModuleType:
+    """Raises ImportError if wasmtime or the module is missing."""
+    module = importlib.import_module("tunnelcc.core.wasm")
+    module.prepare()
     return module
 
 
@@ -211,10 +240,18 @@ def congestion_parameters(name: str) -> tuple[Parameter, ...]:
     return tuple(parameter(info) for info in load().congestion_parameters(name))
 
 
+def native_only() -> str:
+    """Return what to tell of what this engine lacks: "" if it is the native one, which has all."""
+    return str(vars(load()).get("NATIVE_ONLY", ""))
+
+
 def build() -> str:
-    """Return what the module was built with: compiler, optimised or not, version of ns-3."""
+    """Return which engine runs the models, and what it was built with."""
     about = load().build()
-    return f"{about['compiler']}, {about['optimised']}, ns-3 {about['ns3']}"
+    parts = [about.get("engine", "native"), about["compiler"], about["optimised"]]
+    if "ns3" in about:
+        parts.append(f"ns-3 {about['ns3']}")
+    return ", ".join(parts)
 
 
 @cache

@@ -70,6 +70,7 @@ class Module:
 
 def of(name: str) -> Module:
     """Return the Module of the file ``name``; compile it first if needed. Raises ConfigError."""
+    _check_engine(name)
     source = read(name)
     if (module := known(source.code)) is None:
         with files.locked(source.code):  # of many workers, one compiles
@@ -77,6 +78,13 @@ def of(name: str) -> Module:
     if source.language == "python" and not source.member:
         return of(f"{source.name}:{module.title}")
     return _at(source, module)
+
+
+def _check_engine(name: str) -> None:
+    """Raise ConfigError where the engine runs no code of others."""
+    if why := core.native_only():
+        ours = ", ".join(core.congestion_controls())
+        raise ConfigError(Problem("", name, f"one of {ours}", why))
 
 
 def _at(source: Source, module: Module) -> Module:
@@ -94,6 +102,7 @@ def table_of(value: object) -> dict[str, Any]:
     assert issubclass(cls, own.CongestionControl)
     file = own.module_file(cls)
     name = _name_of(cls)
+    _check_engine(name)
     expected = "a class at the top of a file, or of a notebook's cell"
     if "." in cls.__qualname__:
         raise ConfigError(
@@ -140,7 +149,9 @@ def known(code: str) -> Module | None:
     if code in _typed_in:
         return _typed_in[code]
     is_code = _CODE.fullmatch(f'"code":"{code}"') is not None
-    return _known(code) if is_code and files.description(code).is_file() else None
+    if not is_code or core.native_only():
+        return None
+    return _known(code) if files.description(code).is_file() else None
 
 
 @cache
@@ -157,9 +168,12 @@ def run(spec: str, function: Callable[[Classes, Report], T], report: Report) -> 
     here, or if it ends the process.
     """
     check_not_loading()
-    found = {code: _prepared(code) for code in sorted(set(_CODE.findall(spec)))}
-    if not found:
+    codes = sorted(set(_CODE.findall(spec)))
+    if not codes:
         return function({}, report)
+    if why := core.native_only():
+        raise RunError(f"a congestion control that comes as a file: {why}")
+    found = {code: _prepared(code) for code in codes}
     core.load().set_module_folder(str(files.folder()))
 
     def whole(report: Report) -> T:

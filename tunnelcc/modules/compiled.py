@@ -10,13 +10,13 @@ is loaded and run, and who may rename a folder puts another one in its place.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import json
 import os
 import stat
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from tunnelcc import system
 from tunnelcc.errors import TunnelccError
 
 _MODE = 0o700
@@ -39,7 +39,7 @@ def folder() -> Path:
             f"{path}, where compiled congestion controls are kept, cannot be made: "
             f"{error.strerror}; XDG_CACHE_HOME sets another folder"
         ) from None
-    if found.st_uid != os.geteuid() or stat.S_IMODE(found.st_mode) & 0o022:
+    if not system.is_private(found):
         raise TunnelccError(
             f"{path} belongs to somebody else, or others may write to it; compiled congestion "
             "controls are not loaded from there. XDG_CACHE_HOME sets another folder"
@@ -92,9 +92,7 @@ def write_included(plain: str, names: Iterable[str]) -> None:
 @contextlib.contextmanager
 def locked(code: str) -> Iterator[None]:
     """Hold a lock, so that no other process compiles the same file at the same time."""
-    with (folder() / f".{code}.lock").open("ab") as lock:
-        with contextlib.suppress(OSError):  # some network file systems have no locks
-            fcntl.flock(lock, fcntl.LOCK_EX)
+    with system.locked(folder() / f".{code}.lock"):
         yield
 
 

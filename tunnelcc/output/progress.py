@@ -7,12 +7,13 @@ lines elsewhere.
 
 from __future__ import annotations
 
-import os
 import shutil
 import sys
 import time
 from types import TracebackType
 from typing import Any, Protocol, TypeVar
+
+from tunnelcc.system import cores
 
 _QUIET_SECONDS = 2.0
 _LINE_SECONDS = 10.0
@@ -80,7 +81,7 @@ class RunsProgress(_Shown):
         simulated = counts.done + counts.failed
         text = (
             f"{counts.failed} failed, {counts.cached} cached, {simulated / elapsed:.1f} runs/s, "
-            f"{_left(elapsed, share if simulated >= _LEAST_RUNS * _cores() else 0)}"
+            f"{_left(elapsed, share if simulated >= _LEAST_RUNS * cores() else 0)}"
         )
         finished = simulated + counts.cached
         if sys.stderr.isatty() or _in_notebook():
@@ -110,10 +111,6 @@ def _in_notebook() -> bool:
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None else None
     return type(shell).__name__ == "ZMQInteractiveShell"
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0))
 
 
 def _left(elapsed: float, share: float) -> str:

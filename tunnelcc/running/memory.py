@@ -3,13 +3,11 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
 from tunnelcc.errors import ConfigError, Problem
 from tunnelcc.network.resolved import ResolvedNetwork
 from tunnelcc.network.topology import ResolvedLink
 from tunnelcc.schema.units import format_time
+from tunnelcc.system import available_memory
 
 # Scoreboard of sender and receiver per segment in flight, lines and rings at their power of two.
 _BYTES_PER_SEGMENT = 128
@@ -82,28 +80,3 @@ def series_memory(network: ResolvedNetwork) -> float:
 def _legs(network: ResolvedNetwork) -> int:
     """Upper limit of the connections of a flow."""
     return max(1 if it.tunnel is None else 2 + len(it.below.hops) for it in network.kinds)
-
-
-def available_memory() -> float:
-    """Return the bytes of memory that are available without swapping."""
-    return min(_host_memory(), _group_memory())
-
-
-def _host_memory() -> float:
-    try:
-        for line in Path("/proc/meminfo").read_text().splitlines():
-            if line.startswith("MemAvailable:"):
-                return float(line.split()[1]) * 1024
-    except OSError:
-        pass
-    return float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
-
-
-def _group_memory() -> float:
-    """Return what a container's control group (version 2) still allows."""
-    group = Path("/sys/fs/cgroup")
-    try:
-        limit = float((group / "memory.max").read_text())
-        return limit - float((group / "memory.current").read_text())
-    except (OSError, ValueError):  # no group, or its limit is "max"
-        return float("inf")

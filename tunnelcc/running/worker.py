@@ -73,6 +73,15 @@ def _serve(pipe: Connection[Any, Any]) -> NoReturn:
     """Do the tasks that arrive through ``pipe`` until it is closed, then end the process."""
     works = threading.Event()
     threading.Thread(target=_end_with_parent, args=(pipe.fileno(), works), daemon=True).start()
+    do_tasks(pipe, works)
+
+
+def do_tasks(pipe: Connection[Any, Any], works: threading.Event | None = None) -> NoReturn:
+    """Do the tasks that arrive through ``pipe`` until it is closed, then end the process.
+
+    ``works`` is set while there is a task.
+    """
+    works = works or threading.Event()
     while True:
         try:
             function, argument = pipe.recv()

@@ -17,7 +17,6 @@ Several processes may use a store at the same time.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import json
 import os
 import re
@@ -26,6 +25,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO, TypeVar
 
+from tunnelcc import system
 from tunnelcc.errors import ConfigError, Problem, RunError, TunnelccError, nearest
 from tunnelcc.results.result import Result
 from tunnelcc.scenario import Experiment
@@ -231,14 +231,12 @@ class Store:
 
     @contextlib.contextmanager
     def _locked_sweeps(self) -> Iterator[None]:
-        try:
-            self._make(self._sweeps)
-            lock = (self._sweeps / ".lock").open("ab")
-        except OSError as error:
-            raise self._cannot_write(error) from error
-        with lock:
-            with contextlib.suppress(OSError):  # some network file systems have no locks
-                fcntl.flock(lock, fcntl.LOCK_EX)
+        with contextlib.ExitStack() as stack:
+            try:
+                self._make(self._sweeps)
+                stack.enter_context(system.locked(self._sweeps / ".lock"))
+            except OSError as error:
+                raise self._cannot_write(error) from error
             yield
 
     def sweep(self, name: str) -> Record:

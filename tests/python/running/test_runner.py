@@ -14,6 +14,7 @@ import types
 import pytest
 
 import tunnelcc as tc
+from tunnelcc import system
 from tunnelcc.network.resolve import resolve
 from tunnelcc.running import memory, pool, runner, worker
 
@@ -117,7 +118,19 @@ def test_the_longest_start_first():
     assert order == [1, 0, 2]
 
 
-def test_a_dead_process_costs_only_its_run(monkeypatch):
+@pytest.fixture(params=[True, False], ids=["forked", "spawned"])
+def each_way(request, monkeypatch):
+    """Workers as on Linux, and as on other systems."""
+    monkeypatch.setattr(system, "FORKS", request.param)
+
+
+def test_workers_do_the_same_on_all_systems(each_way):
+    experiments = _experiments(2)
+    results = tc.run_many(experiments, jobs=2)
+    assert [it.digests() for it in results] == [tc.run(it).digests() for it in experiments]
+
+
+def test_a_dead_process_costs_only_its_run(each_way, monkeypatch):
     assign = pool._assign
 
     def kill_second(worker, function, key, argument):
