@@ -160,7 +160,8 @@ Brutal::GetAckRate(int64_t now) const
     {
         return ALL;
     }
-    const double whole = static_cast<double>(acked * ALL / samples);
+    const uint64_t integer = acked * ALL / samples;
+    const auto whole = static_cast<double>(integer);
     const double exact = static_cast<double>(acked * ALL) / static_cast<double>(samples);
     return std::max(m_parameters.exact ? exact : whole, m_minAckRate);
 }

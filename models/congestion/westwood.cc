@@ -116,7 +116,8 @@ Westwood::UpdateBandwidth(int64_t now)
     {
         return;
     }
-    const auto sample = static_cast<double>(m_acked / interval);
+    const auto quotient = m_acked / interval; // of integers, as in Linux
+    const auto sample = static_cast<double>(quotient);
     if (m_bandwidth == 0 && m_rawBandwidth == 0)
     {
         m_rawBandwidth = m_bandwidth = sample;

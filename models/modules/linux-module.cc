@@ -313,7 +313,8 @@ LinuxModule::Import(const SenderState& state, int64_t now)
         state.minRtt == NEVER ? NO_RTT : static_cast<kernel::u32>(state.minRtt / US);
     m_tcp.tcp_mstamp = ToHostMicroseconds(now);
     m_tcp.tcp_clock_cache = m_host.nanoseconds;
-    m_tcp.tcp_wstamp_ns = static_cast<kernel::u64>(state.nextSendTime + HOST_UPTIME);
+    const int64_t nextSendTime = state.nextSendTime + HOST_UPTIME;
+    m_tcp.tcp_wstamp_ns = static_cast<kernel::u64>(nextSendTime);
     m_minTsoSegments = 0;
     ImportWindow(state);
 }

@@ -67,7 +67,8 @@ DatagramSender::NextTime()
         return TimeOf(m_bursts);
     }
     const double gap = m_burstBytes * 8 / m_spec.rate * 1e9;
-    m_clock += m_spec.drawsGaps ? Draw(gap) : static_cast<int64_t>(std::min(gap, static_cast<double>(NEVER)));
+    m_clock += m_spec.drawsGaps ? Draw(gap)
+                                : static_cast<int64_t>(std::min(gap, static_cast<double>(NEVER)));
     if (m_clock >= NEVER)
     {
         return NEVER;
