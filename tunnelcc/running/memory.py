@@ -27,13 +27,14 @@ def check(network: ResolvedNetwork) -> None:
         return
     room = f"{available / 1e9:.1f} GB of memory are available"
     if series > in_flight:
-        expected = f"a longer interval: the series need {series / 1000000000.0:.1f} GB, but {room}"
+        expected = (
+            "a longer interval, a shorter run or fewer flows: the series need "
+            f"{series / 1e9:.1f} GB, but {room}"
+        )
         raise ConfigError(
             Problem("probe_interval", format_time(network.experiment.probe_interval), expected)
         )
-    expected = (
-        f"fewer flows or smaller windows: they need {in_flight / 1000000000.0:.1f} GB, but {room}"
-    )
+    expected = f"fewer flows or smaller windows: they need {in_flight / 1e9:.1f} GB, but {room}"
     raise ConfigError(Problem("flows", len(network.flows), expected))
 
 

@@ -12,6 +12,7 @@ from tunnelcc._version import __version__
 from tunnelcc.errors import ConfigError, Problem, TunnelccError
 from tunnelcc.metrics import STORED, TEXTS, AnyMetric, Metric, own_metrics
 from tunnelcc.output.progress import RunsProgress
+from tunnelcc.running import memory
 from tunnelcc.scenario import Experiment
 from tunnelcc.schema.toml import parse_toml
 from tunnelcc.store import METRICS, RUN, Store, StoreError, model_version
@@ -75,8 +76,8 @@ def sweep(
     - ``timeout``: time limit of one run in seconds; default: none.
     - ``series``: also return the series over time. The store keeps them if they are wanted, and of
       sweeps of at most 1,000 runs.
-    - ``metrics``: functions of your own: each takes a run's Dataset and returns a number, or one
-      for each flow.
+    - ``metrics``: functions of your own: each takes a run and returns a number, or one for each
+      flow.
     - ``many``: allow more than 100,000 runs.
 
     Dimensions of the Dataset are the axes, ``seed`` and, for metrics of flows, ``flow``; values are
@@ -127,6 +128,8 @@ def run(
         store.clean()
         record = _record(declared, [])
         known = _known(record, declared, store, series)
+        if client is None:
+            _check_memory(declared, known)
         recorder = Recorder(record, declared, store)
         chosen = wanted or (lambda position: True)
         total = sum(map(chosen, range(len(declared)))) if wanted else len(declared)
@@ -138,6 +141,21 @@ def run(
             )  # fmt: skip
         finally:
             recorder.save()
+
+
+def _check_memory(declared: Sweep, known: Callable[[int], str | None]) -> None:
+    """Raise ConfigError if no run that is looked at has enough memory here, before the first."""
+    refused: ConfigError | None = None
+    for position, experiment in declared.samples():
+        if known(position) is not None:
+            return
+        try:
+            memory.check(experiment.resolved)
+            return
+        except ConfigError as error:
+            refused = refused or error
+    if refused is not None:
+        raise refused
 
 
 def _known(

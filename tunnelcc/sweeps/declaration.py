@@ -19,6 +19,7 @@ time, so a grid of any size needs no memory.
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import itertools
 import math
@@ -223,6 +224,12 @@ class Sweep:
         if not common and len(self) <= _MOST_TRIED * len(self.seeds):
             return tried[0]
         return ConfigError(*common)
+
+    def samples(self) -> Iterator[tuple[int, Experiment]]:
+        """Yield position and experiment of possible runs from all over the grid, at most 1,000."""
+        for point in self._spread():
+            with contextlib.suppress(ConfigError):
+                yield point * len(self.seeds), self.experiment(point * len(self.seeds))
 
     def _spread(self) -> Iterator[int]:
         """Yield at most _MOST_TRIED points: the first ones, then others from all over the grid."""

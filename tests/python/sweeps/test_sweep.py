@@ -32,6 +32,18 @@ def results(store):
     return tc.sweep(BASE, AXES, seeds=2, name="two by two", store=store, jobs=2, progress=False)
 
 
+def test_a_sweep_without_the_memory_for_any_run_is_refused_once(tmp_path):
+    base = {"flows": [{"count": 16384}], "duration": "10000s", "probe_interval": "1ms"}
+    axes = {"cc": ["bbr", "cubic"]}
+    with pytest.raises(tc.ConfigError, match="a shorter run or fewer flows: the series need"):
+        tc.sweep(base, axes, seeds=20, store=tmp_path, progress=False)
+    assert not [*tc.Store(tmp_path).ids()]
+    base = {"path": {"rate": "1Mbps"}, "duration": "50s", "probe_interval": "100us"}
+    axes = {"flows.0.count": [1, 16384]}
+    found = tc.sweep(base, axes, seeds=1, store=tmp_path, progress=False)
+    assert np.isfinite(found.goodput.values).any()
+
+
 def test_the_dataset_has_axes_units_and_provenance(results):
     assert results["goodput"].dims == ("path.rtt", "path.loss", "seed")
     assert results["flow_goodput"].dims == ("path.rtt", "path.loss", "seed", "flow")
