@@ -253,7 +253,7 @@ LargestOf(const FlowSpec& flow, const ExperimentSpec& spec)
     if (flow.datagrams)
     {
         const DatagramSpec& it = *flow.datagrams;
-        return std::max({it.packet, it.last, it.answer});
+        return std::max({it.full > 0 ? it.packet : 0, it.last, it.answer});
     }
     return LargestOf(spec.tcp.at(flow.tcp));
 }
