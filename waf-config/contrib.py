@@ -23,6 +23,7 @@ ROOMS = ("interop", "socket", "nodes")
 EXPERIMENTS = "interop/ns3-experiment.*"
 #: Of the tests, those that include nothing but models.
 TESTS = ("socket/dumbbell-test.cc", "socket/linux-tcp-socket-test.cc", "nodes/node-tunnel-test.cc")
+SUPPORT = ("test-case.h", "simulation-test-case.h")
 EXAMPLES = ("tunnel-on-ns3.cc", "wireless.cc")
 JSON = Path(nlohmann_json.__file__).parent / "include/nlohmann"
 INCLUDE = re.compile(r'^#include "([^"]+)"$', re.MULTILINE)
@@ -74,6 +75,7 @@ def write(folder: Path) -> None:
     models = needed(roots | tests) - tests
     copies = {folder / "models" / it.relative_to(MODELS): it for it in models}
     copies |= {folder / "test" / it.name: it for it in tests}
+    copies |= {folder / "models/support" / it: ROOT / "tests/models/support" / it for it in SUPPORT}
     copies |= {
         folder / "CMakeLists.txt": PARTS / "CMakeLists.txt",
         folder / "README.md": PARTS / "README.md",

@@ -155,8 +155,9 @@ def _check_conservation(result: tc.Result) -> None:
         sent[other[direction]] += leg.ack_wire_bytes
     for placed_tunnel, counts in zip(found.tunnels, result.tunnels, strict=True):
         if counts is not None:
-            sent[placed_tunnel.first.direction] += counts.forward.outer_bytes
-            sent[other[placed_tunnel.first.direction]] += counts.reverse.outer_bytes
+            direction = "up" if placed_tunnel.sender == "client" else "down"
+            sent[direction] += counts.forward.outer_bytes
+            sent[other[direction]] += counts.reverse.outer_bytes
     for source, counts in zip(experiment.cross_traffic, result.cross_traffic, strict=True):
         sent[experiment.direction_of(source)] += counts.sent * source.packet
     if len({direction for _, direction in legs.values()}) > 1 or _shares_legs(result):

@@ -221,6 +221,8 @@ def test_progress_and_captures_come_from_the_child(tmp_path):
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        tc.run(_experiment(file).with_({"duration": "1000s"}), progress=stop)
+        tc.run(
+            _experiment(file).with_({"duration": "30000s", "probe_interval": "10s"}), progress=stop
+        )
     with pytest.raises(tc.ConfigError, match="a file that can be written"):
         tc.run(_experiment(file), capture=tmp_path / "no" / "such.pcapng")

@@ -94,7 +94,7 @@ def test_series_are_kept_where_they_are_asked_for(copied, tmp_path):
     assert METRICS not in Store(store).kinds().values()
 
     def bytes_read(run):
-        return run.flow_delivered_bytes
+        return run["flow_delivered_bytes"]
 
     own = tc.sweep(
         BASE, AXES, 1, store=tmp_path / "own", jobs=1, progress=False, metrics=[bytes_read]
