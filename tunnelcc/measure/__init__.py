@@ -16,7 +16,7 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,7 @@ from tunnelcc import catalog
 from tunnelcc.config.queue import DropTail
 from tunnelcc.errors import ConfigError, Problem, TunnelccError, as_written
 from tunnelcc.formats.measurement import Measurement, Stream
+from tunnelcc.measure.given import given
 from tunnelcc.modules import compiler
 from tunnelcc.network.draws import single_flows
 from tunnelcc.scenario import Experiment
@@ -232,7 +233,7 @@ def may_measure() -> bool:
 def check(experiment: Experiment) -> str:
     """Return the tunnel's name, "" without one. Raises ConfigError for what cannot be measured."""
     problems = []
-    for key, value in _given(experiment):
+    for key, value in given(experiment):
         if key not in (*_MEASURED, *_OF_HOST):
             problems.append(Problem(*as_written(key, value), "no value: it cannot be measured"))
     if problems:
@@ -271,25 +272,6 @@ def check(experiment: Experiment) -> str:
         if shutil.which(program) is None:
             raise TunnelccError(f"{program} is not installed, or not on PATH")
     return tunnel
-
-
-def _given(experiment: Experiment) -> Iterator[tuple[str, Any]]:
-    """Yield keys and values that differ from their defaults, without the numbers of flows."""
-
-    def keys(table: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
-        for name, value in table.items():
-            if isinstance(value, Mapping) and f"{prefix}{name}" in ("path", "tcp", "hosts"):
-                yield from keys(value, f"{prefix}{name}.")
-            elif name in ("flows", "tunnel"):
-                for it in value if isinstance(value, list) else [value]:
-                    yield from keys({"name": it} if isinstance(it, str) else it, f"{name}.")
-            else:
-                yield f"{prefix}{name}", value
-
-    table = experiment.model_dump(
-        mode="json", exclude_unset=True, exclude_defaults=True, exclude_none=True, by_alias=True
-    )
-    return keys(table, "")
 
 
 def _programs(tunnel: str) -> dict[str, str]:

@@ -18,6 +18,7 @@ from tunnelcc import catalog, core
 from tunnelcc.config.path import LinkDirection
 from tunnelcc.config.queue import Cake, Codel, DualPi2, FqCodel, Pie, Red
 from tunnelcc.errors import ConfigError, Problem, TunnelccError, as_written
+from tunnelcc.measure.given import given
 from tunnelcc.network.resolved import ResolvedTunnel
 from tunnelcc.network.traffic import ResolvedFlow
 from tunnelcc.scenario import Experiment
@@ -102,7 +103,7 @@ def check(experiment: Experiment, link: str = "models") -> None:
     """Raise ConfigError for what cannot be measured with this kind of link."""
     allowed = (*_MEASURED, *_OF_HOST, *(_OF_MODELS if link == "models" else ()))
     problems = []
-    for key, value in _given(experiment):
+    for key, value in given(experiment):
         if not any(key == it or key.startswith(f"{it}.") for it in allowed):
             where = " over a router" if link == "router" and key in _OF_MODELS else ""
             expected = f"no value: it cannot be measured{where}"
@@ -209,25 +210,6 @@ def _of_path(experiment: Experiment, link: str) -> Iterator[Problem]:
     for queue in (path.queue, path.backward.queue):
         if isinstance(queue, DualPi2):
             yield Problem("path.queue", queue.name, "another: few releases of tc(8) know this one")
-
-
-def _given(experiment: Experiment) -> Iterator[tuple[str, Any]]:
-    """Yield keys and values that differ from their defaults, without the numbers of flows."""
-
-    def keys(table: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
-        for name, value in table.items():
-            if isinstance(value, Mapping) and f"{prefix}{name}" in ("path", "tcp", "hosts"):
-                yield from keys(value, f"{prefix}{name}.")
-            elif name in ("flows", "tunnel"):
-                for it in value if isinstance(value, list) else [value]:
-                    yield from keys({"name": it} if isinstance(it, str) else it, f"{name}.")
-            else:
-                yield f"{prefix}{name}", value
-
-    table = experiment.model_dump(
-        mode="json", exclude_unset=True, exclude_defaults=True, exclude_none=True, by_alias=True
-    )
-    return keys(table, "")
 
 
 def make(
