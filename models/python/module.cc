@@ -279,7 +279,16 @@ NB_MODULE(_core, m)
         .def_prop_ro("packets", [](const Capture& it) { return it.File().Packets(); })
         .def_prop_ro("bytes", [](const Capture& it) { return it.File().File().Bytes(); })
         .def_prop_ro("is_full", [](const Capture& it) { return it.File().File().IsFull(); })
-        .def_prop_ro("log_error", [](const Capture& it) { return it.LogError(); })
+        .def_prop_ro("log_error",
+                     [](const Capture& it) {
+                         const RecordFile* log = it.EndedLog();
+                         return log ? log->Error() : std::string();
+                     })
+        .def_prop_ro("is_log_full",
+                     [](const Capture& it) {
+                         const RecordFile* log = it.EndedLog();
+                         return log && log->IsFull();
+                     })
         .def_prop_ro("error", [](const Capture& it) { return it.File().File().Error(); });
     m.def("run",
           &Run,

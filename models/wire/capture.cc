@@ -565,8 +565,8 @@ Capture::Finish()
     }
 }
 
-std::string
-Capture::LogError() const
+const RecordFile*
+Capture::EndedLog() const
 {
     const RecordFile* found = nullptr;
     auto look = [&](const auto& logs) {
@@ -577,7 +577,7 @@ Capture::LogError() const
     };
     look(m_tcpLogs);
     look(m_quicLogs);
-    return !found ? "" : found->IsFull() ? "its limit was reached" : found->Error();
+    return found;
 }
 
 void

@@ -164,8 +164,8 @@ class Capture
         return m_log.File();
     }
 
-    /// Why a log ends before the run does; empty: none does.
-    std::string LogError() const;
+    /// \returns the latest log that ended before the run did; null: none did
+    const RecordFile* EndedLog() const;
 
     const CaptureSpec& Spec() const
     {

@@ -27,7 +27,6 @@ _LARGEST_PACKET = 65536  # IPv6 on a loopback
 _LIMIT = kinds.size(2**10, 2**50)
 _SNAP = kinds.whole(1, _LARGEST_PACKET)
 _SNAP_EXPECTED = f"headers, full, or a whole number of bytes from 1 to {_LARGEST_PACKET}"
-#: As the models say it of a log.
 _AT_LIMIT = "its limit was reached"
 
 
@@ -97,14 +96,17 @@ class Capture:
             yield file
         finally:
             self.packets, self.bytes = file.packets, file.bytes
-            why = file.error or (_AT_LIMIT if file.is_full else "")
-            told = {"the capture": why, "a log": file.log_error}
-            self.note = "; ".join(f"{what} ends early: {it}" for what, it in told.items() if it)
-            failed = {str(self.file): file.error, f"a log in {self.qlog}": file.log_error}
+            ends = (
+                ("the capture", str(self.file), file.error, file.is_full),
+                ("a log", f"a log in {self.qlog}", file.log_error, file.is_log_full),
+            )
+            self.note = "; ".join(
+                f"{what} ends early: {error or _AT_LIMIT}"
+                for what, _, error, is_full in ends
+                if error or is_full
+            )
             self.failed = "; ".join(
-                f"{what} cannot be written: {it}"
-                for what, it in failed.items()
-                if it not in ("", _AT_LIMIT)
+                f"{where} cannot be written: {error}" for _, where, error, _ in ends if error
             )
 
     def _snap_bytes(self) -> int:
