@@ -260,53 +260,22 @@ Read(const Json& json, const std::string& where, Parameters& value, const Descri
     }
 }
 
+template <class T>
+    requires std::is_arithmetic_v<T> || std::is_same_v<T, std::string>
 void
-Write(bool value, Json& json)
+Write(const T& value, Json& json)
 {
     json = value;
 }
 
-void
-Write(uint16_t value, Json& json)
-{
-    json = value;
-}
-
-void
-Write(uint32_t value, Json& json)
-{
-    json = value;
-}
-
-void
-Write(uint64_t value, Json& json)
-{
-    json = value;
-}
-
-void
-Write(int32_t value, Json& json)
-{
-    json = value;
-}
-
-void
-Write(int64_t value, Json& json)
-{
-    json = value;
-}
-
-void
-Write(double value, Json& json)
-{
-    json = value;
-}
-
-void
-Write(const std::string& value, Json& json)
-{
-    json = value;
-}
+template void Write(const bool& value, Json& json);
+template void Write(const uint16_t& value, Json& json);
+template void Write(const uint32_t& value, Json& json);
+template void Write(const uint64_t& value, Json& json);
+template void Write(const int32_t& value, Json& json);
+template void Write(const int64_t& value, Json& json);
+template void Write(const double& value, Json& json);
+template void Write(const std::string& value, Json& json);
 
 void
 Write(const Parameters& value, Json& json)

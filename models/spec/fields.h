@@ -104,14 +104,10 @@ void Read(const Json& json, const std::string& where, int64_t& value, const Desc
 void Read(const Json& json, const std::string& where, double& value, const Descriptor& what);
 void Read(const Json& json, const std::string& where, std::string& value, const Descriptor& what);
 void Read(const Json& json, const std::string& where, Parameters& value, const Descriptor& what);
-void Write(bool value, Json& json);
-void Write(uint16_t value, Json& json);
-void Write(uint32_t value, Json& json);
-void Write(uint64_t value, Json& json);
-void Write(int32_t value, Json& json);
-void Write(int64_t value, Json& json);
-void Write(double value, Json& json);
-void Write(const std::string& value, Json& json);
+/// For the types that Read() has.
+template <class T>
+    requires std::is_arithmetic_v<T> || std::is_same_v<T, std::string>
+void Write(const T& value, Json& json);
 void Write(const Parameters& value, Json& json);
 /// Refuse a number that has to be given.
 void RefuseMissing(const std::string& where, const Descriptor& what);
