@@ -231,32 +231,23 @@ class PeriodicLossStepsTest : public SimulationTestCase
 
 ADD_CASE(PeriodicLossStepsTest, "Periodic loss goes on where it was when a step comes");
 
-class OutageTest : public SimulationTestCase
+TEST_CASE(SimulationTestCase, OutageTest, "A cut link loses what would leave it, and nothing else")
 {
-  public:
-    using SimulationTestCase::SimulationTestCase;
-
-  private:
-    void DoRun() override
+    LinkSpec spec;
+    spec.rate = 8e6; // 1000 bytes a millisecond
+    spec.outages = {{10 * MS, 20 * MS}, {20 * MS, 21 * MS}, {30 * MS, 31 * MS}};
+    Link link(spec, LossStream());
+    for (int packet = 0; packet < 40; ++packet)
     {
-        LinkSpec spec;
-        spec.rate = 8e6; // 1000 bytes a millisecond
-        spec.outages = {{10 * MS, 20 * MS}, {20 * MS, 21 * MS}, {30 * MS, 31 * MS}};
-        Link link(spec, LossStream());
-        for (int packet = 0; packet < 40; ++packet)
-        {
-            const int64_t leaves = (packet + 1) * MS;
-            const bool isCut =
-                (leaves >= 10 * MS && leaves < 21 * MS) || (leaves >= 30 * MS && leaves < 31 * MS);
-            NS_TEST_EXPECT_MSG_EQ(link.Enqueue(packet * MS, 1'000),
-                                  (isCut ? Link::DROPPED : leaves),
-                                  "packet " << packet);
-        }
-        NS_TEST_EXPECT_MSG_EQ(link.RandomLosses().all, 12, "counted");
+        const int64_t leaves = (packet + 1) * MS;
+        const bool isCut =
+            (leaves >= 10 * MS && leaves < 21 * MS) || (leaves >= 30 * MS && leaves < 31 * MS);
+        NS_TEST_EXPECT_MSG_EQ(link.Enqueue(packet * MS, 1'000),
+                              (isCut ? Link::DROPPED : leaves),
+                              "packet " << packet);
     }
-};
-
-ADD_CASE(OutageTest, "A cut link loses what would leave it, and nothing else");
+    NS_TEST_EXPECT_MSG_EQ(link.RandomLosses().all, 12, "counted");
+}
 
 class GilbertElliottTest : public SimulationTestCase
 {

@@ -86,79 +86,63 @@ class HistogramTest : public ns3::TestCase
 
 ADD_CASE(HistogramTest, "A histogram's quantiles are those of the sorted records");
 
-class LinkProbeTest : public SimulationTestCase
+TEST_CASE(SimulationTestCase, LinkProbeTest, "A link's probe counts what arrives after the warm-up")
 {
-  public:
-    using SimulationTestCase::SimulationTestCase;
-
-  private:
-    void DoRun() override
+    LinkSpec spec;
+    spec.rate = 8e6; // 1000 bytes a millisecond
+    spec.bufferPackets = 3;
+    Link link(spec, MakeRandomStream(1, RandomComponent::FORWARD_LOSS));
+    link.KeepMtu() = {7, 8, 9};
+    LinkResult result;
+    LinkProbe probe(link, result);
+    for (int i = 0; i < 6; ++i)
     {
-        LinkSpec spec;
-        spec.rate = 8e6; // 1000 bytes a millisecond
-        spec.bufferPackets = 3;
-        Link link(spec, MakeRandomStream(1, RandomComponent::FORWARD_LOSS));
-        link.KeepMtu() = {7, 8, 9};
-        LinkResult result;
-        LinkProbe probe(link, result);
-        for (int i = 0; i < 6; ++i)
-        {
-            link.Enqueue(0, 1'000); // one leaves, three wait, two are dropped
-        }
-        probe.Sample(2 * MS);
-        probe.StartMeasuring(2 * MS);
-        link.KeepMtu().tooBig += 1;
-        link.KeepMtu().fragmented += 2;
-        for (int i = 0; i < 5; ++i)
-        {
-            link.Enqueue(2 * MS, 1'000); // two have left, one waits: two wait, three are dropped
-        }
-        probe.Sample(4 * MS);
-        probe.Finish(12 * MS);
-        NS_TEST_EXPECT_MSG_EQ(result.packets, 5, "packets offered");
-        NS_TEST_EXPECT_MSG_EQ(result.queueDrops, 3, "dropped");
-        NS_TEST_EXPECT_MSG_EQ(result.queueDropsSeries.back(), 5, "of the whole run");
-        NS_TEST_EXPECT_MSG_EQ(result.bytesSent, 4'000, "two of before, and two");
-        NS_TEST_EXPECT_MSG_EQ_TOL(result.utilisation, 0.4, 1e-9, "4 of 10 ms");
-        NS_TEST_EXPECT_MSG_EQ_TOL(result.utilisationSeries[0], 1, 1e-9, "busy at first");
-        NS_TEST_EXPECT_MSG_EQ(result.queueBytes[0], 1'000, "one waits at 2 ms");
-        NS_TEST_EXPECT_MSG_EQ(*result.mtuDrops, 1, "too big");
-        NS_TEST_EXPECT_MSG_EQ(*result.fragmented, 2, "fragmented");
-        NS_TEST_EXPECT_MSG_EQ(*result.fragmentDrops, 0, "and no fragment lost");
-        NS_TEST_EXPECT_MSG_EQ(result.policerDrops.has_value(), false, "no policer");
+        link.Enqueue(0, 1'000); // one leaves, three wait, two are dropped
     }
-};
+    probe.Sample(2 * MS);
+    probe.StartMeasuring(2 * MS);
+    link.KeepMtu().tooBig += 1;
+    link.KeepMtu().fragmented += 2;
+    for (int i = 0; i < 5; ++i)
+    {
+        link.Enqueue(2 * MS, 1'000); // two have left, one waits: two wait, three are dropped
+    }
+    probe.Sample(4 * MS);
+    probe.Finish(12 * MS);
+    NS_TEST_EXPECT_MSG_EQ(result.packets, 5, "packets offered");
+    NS_TEST_EXPECT_MSG_EQ(result.queueDrops, 3, "dropped");
+    NS_TEST_EXPECT_MSG_EQ(result.queueDropsSeries.back(), 5, "of the whole run");
+    NS_TEST_EXPECT_MSG_EQ(result.bytesSent, 4'000, "two of before, and two");
+    NS_TEST_EXPECT_MSG_EQ_TOL(result.utilisation, 0.4, 1e-9, "4 of 10 ms");
+    NS_TEST_EXPECT_MSG_EQ_TOL(result.utilisationSeries[0], 1, 1e-9, "busy at first");
+    NS_TEST_EXPECT_MSG_EQ(result.queueBytes[0], 1'000, "one waits at 2 ms");
+    NS_TEST_EXPECT_MSG_EQ(*result.mtuDrops, 1, "too big");
+    NS_TEST_EXPECT_MSG_EQ(*result.fragmented, 2, "fragmented");
+    NS_TEST_EXPECT_MSG_EQ(*result.fragmentDrops, 0, "and no fragment lost");
+    NS_TEST_EXPECT_MSG_EQ(result.policerDrops.has_value(), false, "no policer");
+}
 
-ADD_CASE(LinkProbeTest, "A link's probe counts what arrives after the warm-up");
-
-class HostProbeTest : public SimulationTestCase
+TEST_CASE(SimulationTestCase,
+          HostProbeTest,
+          "A host's probe has the share of its cores that was busy")
 {
-  public:
-    using SimulationTestCase::SimulationTestCase;
-
-  private:
-    void DoRun() override
-    {
-        Cores cores(TestLoop(), 2, 0);
-        Cpu cpu(cores, 1);
-        HostResult result;
-        HostProbe probe(cpu, result);
-        const int one = 0;
-        const int other = 0;
-        cpu.Run(0, 4e6, &one);
-        cpu.Run(0, 10e6, &other);
-        probe.Sample(4 * MS, 4e-3);
-        NS_TEST_EXPECT_MSG_EQ_TOL(result.cpuSeries.back(), 1, 1e-9, "both cores");
-        probe.StartMeasuring(5 * MS);
-        probe.Sample(8 * MS, 4e-3);
-        NS_TEST_EXPECT_MSG_EQ_TOL(result.cpuSeries.back(), 0.5, 1e-9, "one of them");
-        probe.Finish(15 * MS);
-        NS_TEST_EXPECT_MSG_EQ_TOL(result.cpuTime, 5e-3, 1e-12, "what was left at 5 ms");
-        NS_TEST_EXPECT_MSG_EQ_TOL(result.cpu, 0.25, 1e-9, "5 of 2 · 10 ms");
-    }
-};
-
-ADD_CASE(HostProbeTest, "A host's probe has the share of its cores that was busy");
+    Cores cores(TestLoop(), 2, 0);
+    Cpu cpu(cores, 1);
+    HostResult result;
+    HostProbe probe(cpu, result);
+    const int one = 0;
+    const int other = 0;
+    cpu.Run(0, 4e6, &one);
+    cpu.Run(0, 10e6, &other);
+    probe.Sample(4 * MS, 4e-3);
+    NS_TEST_EXPECT_MSG_EQ_TOL(result.cpuSeries.back(), 1, 1e-9, "both cores");
+    probe.StartMeasuring(5 * MS);
+    probe.Sample(8 * MS, 4e-3);
+    NS_TEST_EXPECT_MSG_EQ_TOL(result.cpuSeries.back(), 0.5, 1e-9, "one of them");
+    probe.Finish(15 * MS);
+    NS_TEST_EXPECT_MSG_EQ_TOL(result.cpuTime, 5e-3, 1e-12, "what was left at 5 ms");
+    NS_TEST_EXPECT_MSG_EQ_TOL(result.cpu, 0.25, 1e-9, "5 of 2 · 10 ms");
+}
 
 class DatagramProbeTest : public SimulationTestCase
 {
