@@ -21,9 +21,9 @@ PARTS = Path(__file__).parent / "contrib"
 #: Rooms that a program of ns-3 uses. What runs experiments of tunnelcc is left out.
 ROOMS = ("interop", "socket", "nodes")
 EXPERIMENTS = "interop/ns3-experiment.*"
-#: Of the tests, those that include nothing but models.
+TESTED = ROOT / "tests/models"
+#: Of the tests, those that include nothing but models and what tests share.
 TESTS = ("socket/dumbbell-test.cc", "socket/linux-tcp-socket-test.cc", "nodes/node-tunnel-test.cc")
-SUPPORT = ("test-case.h", "simulation-test-case.h")
 EXAMPLES = ("tunnel-on-ns3.cc", "wireless.cc")
 JSON = Path(nlohmann_json.__file__).parent / "include/nlohmann"
 INCLUDE = re.compile(r'^#include "([^"]+)"$', re.MULTILINE)
@@ -41,7 +41,7 @@ def needed(files: Iterable[Path]) -> set[Path]:
             continue
         found.add(file)
         for name in INCLUDE.findall(file.read_text("utf-8")):
-            for header in (file.parent / name, MODELS / name):
+            for header in (file.parent / name, MODELS / name, TESTED / name):
                 if header.is_file():
                     waiting += [header, *definitions(header)]
     return found
@@ -71,11 +71,13 @@ def write(folder: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     left_out = set(MODELS.glob(EXPERIMENTS))
     roots = {file for room in ROOMS for file in (MODELS / room).glob("*.cc")} - left_out
-    tests = {ROOT / "tests/models" / name for name in TESTS}
+    tests = {TESTED / name for name in TESTS}
     models = needed(roots | tests) - tests
-    copies = {folder / "models" / it.relative_to(MODELS): it for it in models}
+    copies = {
+        folder / "models" / it.relative_to(TESTED if it.is_relative_to(TESTED) else MODELS): it
+        for it in models
+    }
     copies |= {folder / "test" / it.name: it for it in tests}
-    copies |= {folder / "models/support" / it: ROOT / "tests/models/support" / it for it in SUPPORT}
     copies |= {
         folder / "CMakeLists.txt": PARTS / "CMakeLists.txt",
         folder / "README.md": PARTS / "README.md",
