@@ -210,7 +210,7 @@ def test_results_are_those_of_the_native_models_to_the_bit(module: Path, tmp_pat
 
 
 def test_page_is_small(module: Path) -> None:
-    assert len(gzip.compress(module.read_bytes(), 9)) < 330_000
+    assert len(gzip.compress(module.read_bytes(), 9)) < 320_000
     assert len(laboratory.page(module, "index.html")) < 1_000_000
 
 
