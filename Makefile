@@ -188,10 +188,11 @@ fuzz-asan: asan-tree ## Run random experiments under the sanitizers (FUZZ_ARGS)
 	    --only experiments --core build/asan/_core.*.so --seconds 1200 $(FUZZ_ARGS)
 
 .PHONY: lint
-lint: $(VENV)/ready-dev ## Check formatting, style, types, which room uses which, and that words decide nothing
+lint: $(VENV)/ready-dev ## Check formatting, style, types, also of what users write, which room uses which, and that words decide nothing
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
+	@PYTHONPATH=$(CURDIR) $(BIN)/python waf-config/check-types.py
 	@PYTHONPATH=$(CURDIR) $(BIN)/lint-imports --no-logo
 	@$(BIN)/python waf-config/check-rooms.py
 	@$(BIN)/python waf-config/check-words.py

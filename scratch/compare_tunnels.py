@@ -49,7 +49,9 @@ def main(arguments: list[str] | None = None) -> None:
     """Simulate, print the table and save the figure."""
     options = parse(arguments)
     check_file(options.plot)
-    cases = list(product(TUNNELS, ALGORITHMS, options.rtt))
+    cases = [
+        (tunnel, cc, rtt) for tunnel, cc in product(TUNNELS, ALGORITHMS) for rtt in options.rtt
+    ]
     seeds = range(1, options.seeds + 1)
     runs = [experiment(case, seed, options) for case in cases for seed in seeds]
     results = tc.run_many(runs)

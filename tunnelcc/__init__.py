@@ -48,9 +48,11 @@ if TYPE_CHECKING:
     from tunnelcc.searches import search as search
     from tunnelcc.store import Store as Store
     from tunnelcc.sweeps import Sweep as Sweep
-    from tunnelcc.sweeps import open_results as open  # noqa: A004, F401
+    from tunnelcc.sweeps import open_results
     from tunnelcc.sweeps import run_stored as run_stored
     from tunnelcc.sweeps import sweep as sweep
+
+    open = open_results  # noqa: A001
 
 #: Name → its module, and what it is called there if not the same.
 _HOME = {

@@ -4,12 +4,13 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from pydantic import Field
-
 from tunnelcc.catalog.cited import Prose
 from tunnelcc.catalog.values import Use
 from tunnelcc.errors import ConfigError, Problem, as_written
-from tunnelcc.schema import Model
+from tunnelcc.schema import (
+    Field,
+    Model,
+)
 
 if TYPE_CHECKING:
     from tunnelcc.catalog.layers import StreamLayers

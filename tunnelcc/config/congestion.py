@@ -4,15 +4,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from pydantic import Field, ValidationInfo, model_serializer, model_validator
+from pydantic import ValidationInfo, model_serializer, model_validator
 
 from tunnelcc import core, modules
 from tunnelcc.core.parameters import expected, parse_parameter
 from tunnelcc.errors import MISSING, ConfigError, Problem, nearest
 from tunnelcc.modules import trust
-from tunnelcc.schema import Model, is_parsed
+from tunnelcc.schema import Field, Model, Table, is_parsed
 from tunnelcc.schema.units import UnitError
 
 
@@ -82,6 +82,15 @@ class CongestionControl(Model):
         """Whether it does nothing without ECN marks."""
         module = modules.known(self.code) if self.code else None
         return module.needs_ecn if module else core.needs_ecn(self.name)
+
+
+if TYPE_CHECKING:
+    from tunnelcc.modules.own import CongestionControl as Own
+
+    #: What a congestion control is given as: also its name, a table, or one of your own.
+    GivenAlgorithm = CongestionControl | str | Table | Own | type[Own]
+else:
+    GivenAlgorithm = Any
 
 
 def _of_file(name: str, parameters: dict[str, Any], *, is_asked: bool) -> dict[str, Any]:

@@ -2,18 +2,28 @@
 """Byte streams of applications."""
 
 import re
+from collections.abc import Sequence
 from typing import Annotated, Any
 
-from pydantic import Field, field_validator, model_serializer, model_validator
+from pydantic import field_validator, model_serializer, model_validator
 
 from tunnelcc import core, payloads
 from tunnelcc.catalog import traffic as kinds
-from tunnelcc.config.congestion import CongestionControl
+from tunnelcc.config.congestion import CongestionControl, GivenAlgorithm
 from tunnelcc.config.ends import Ends, Route
 from tunnelcc.config.flow_control import FlowControl
 from tunnelcc.config.values import LinkRate, Moment, Rtt, Timer
 from tunnelcc.errors import MISSING, ConfigError, Problem
-from tunnelcc.schema import TEXT, choice, number, size, time, whole
+from tunnelcc.schema import (
+    TEXT,
+    Field,
+    Key,
+    choice,
+    number,
+    size,
+    time,
+    whole,
+)
 from tunnelcc.schema.units import format_rate, format_size, format_time
 
 MAX_FLOWS = 16_384
@@ -45,102 +55,106 @@ class Flow(FlowControl, Ends):
     """
 
     transport: Annotated[str, choice("tcp", "quic", "udp")] = Field(
-        "tcp",
+        default="tcp",
         description="protocol of the application's connection; quic: as quic-go, whose own "
         "congestion control is reno; udp: datagrams of flows.traffic",
     )
     traffic: Annotated[str, choice(*kinds.NAMES)] = Field(
-        "constant",
+        default="constant",
         description="what is sent over udp: constant (iperf3 -u, needs rate), one direction of a "
         "call or of a video call, a game server's updates, or dns requests; `tunnelcc list`",
     )
     gaps: kinds.Gaps = Field(
-        "equal",
+        default="equal",
         description="times between the datagrams of constant traffic: equal, or drawn from an "
         "exponential distribution (a Poisson process)",
     )
-    playout: Timer | None = Field(
-        None,
+    playout: Key[Timer | None, str | None] = Field(
+        default=None,
         description="length of the receiver's playout buffer: a datagram that comes so much later "
         "than the fastest one of the last 10 s is late; default: that of the traffic",
     )
-    cc: CongestionControl = Field(
-        CongestionControl.model_construct(name="cubic"),
+    cc: Key[CongestionControl, GivenAlgorithm] = Field(
+        default=CongestionControl.model_construct(name="cubic"),
         description="congestion control of the application's socket; also of a carrier over TCP, "
         "unless tunnel.cc is given",
     )
-    count: Annotated[int, whole(1, MAX_FLOWS)] = Field(1, description="number of equal flows")
-    start: Moment = Field(0.0, description="time when the flow connects; start_jitter is added")
-    interarrival: Annotated[float, time(1e-6, 3600)] | None = Field(
-        None,
+    count: Annotated[int, whole(1, MAX_FLOWS)] = Field(
+        default=1, description="number of equal flows"
+    )
+    start: Key[Moment, str] = Field(
+        default=0.0, description="time when the flow connects; start_jitter is added"
+    )
+    interarrival: Key[Annotated[float, time(1e-6, 3600)] | None, str | None] = Field(
+        default=None,
         description="mean time between arrivals of the count flows, a Poisson process whose first "
         "one is at start; stop and data_start move along; default: all start together",
     )
-    stop: Moment | None = Field(
-        None,
+    stop: Key[Moment | None, str | None] = Field(
+        default=None,
         description="time when the application stops writing and closes; start_jitter is added; "
         "default: the end of the run",
     )
-    rtt: Rtt | None = Field(
-        None, description="base round-trip time of this flow; default: path.rtt"
+    rtt: Key[Rtt | None, str | None] = Field(
+        default=None, description="base round-trip time of this flow; default: path.rtt"
     )
-    bytes: Annotated[int, size(1, MOST_BYTES)] | None = Field(
-        None,
+    bytes: Key[Annotated[int, size(1, MOST_BYTES)] | None, int | str | None] = Field(
+        default=None,
         description="bytes to send before the connection closes, with bytes_shape their mean; "
         "default: send until the end",
     )
     bytes_shape: Annotated[float, number(1, 10, above=True)] | None = Field(
-        None,
+        default=None,
         description="shape of a bounded Pareto distribution, from which the seed draws the bytes "
         "of each flow: the smaller, the heavier its tail; default: all flows send the mean",
     )
-    bytes_most: Annotated[int, size(1, MOST_BYTES)] | None = Field(
-        None, description="bound of this distribution; default: 1000 times the mean"
+    bytes_most: Key[Annotated[int, size(1, MOST_BYTES)] | None, int | str | None] = Field(
+        default=None, description="bound of this distribution; default: 1000 times the mean"
     )
-    rate: LinkRate | None = Field(
-        None,
+    rate: Key[LinkRate | None, str | None] = Field(
+        default=None,
         description="rate at which the application writes, write_size at a time; default: as fast "
         "as the socket accepts; over udp of the payload, of a call and a video that of the codec",
     )
-    preamble: Annotated[int, size(0, 2**20)] | None = Field(
-        None,
+    preamble: Key[Annotated[int, size(0, 2**20)] | None, int | str | None] = Field(
+        default=None,
         description="bytes that the client writes after it connects; the server sends once it has "
         "read some; default: 0, or 37 (iperf3's cookie) if direction is down",
     )
-    window: Annotated[int, size(4096, 2**30)] | None = Field(
-        None,
+    window: Key[Annotated[int, size(4096, 2**30)] | None, int | str | None] = Field(
+        default=None,
         description="socket buffers that the applications at both ends ask for, as iperf3 -w "
         "(SO_SNDBUF, SO_RCVBUF): the kernel doubles them, at most to twice net.core.rmem_max "
         "(4 MiB in kernel 6.18, 208 KiB in 5.10), and they do not grow; default: they grow to "
         "hosts.tcp_wmem and hosts.tcp_rmem",
     )
-    data_start: Moment | None = Field(
-        None,
+    data_start: Key[Moment | None, str | None] = Field(
+        default=None,
         description="time when the data start, if later than the connection; start_jitter is added",
     )
     payload: Annotated[str, choice(*payloads.CORPORA)] = Field(
-        "random",
+        default="random",
         description="contents of the data, for tunnels that compress: a payload of `tunnelcc "
         "list`; the same for all flows",
     )
-    write_size: Annotated[int, size(1, 2**24)] = Field(
-        131072,
+    write_size: Key[Annotated[int, size(1, 2**24)], int | str] = Field(
+        default=131072,
         description="bytes per write (iperf3: 128 KiB); with rate, each write is a message with a "
         "measured latency; over udp the payload of each datagram, default: a full segment of TCP",
     )
     user: Annotated[str, TEXT] | None = Field(
-        None,
+        default=None,
         description="user that the flow belongs to; default: a separate user for each flow, who is "
         "called 'flow 0', 'flow 1' and so on",
     )
 
     tunnel: Annotated[str, TEXT] | None = Field(
-        None,
+        default=None,
         description="the flow's tunnel: a name from tunnels, a catalogue name (flows with the same "
         "name share the tunnel) or none; default: the experiment's tunnel",
     )
-    ack_route: Route | None = Field(
-        None,
+    ack_route: Key[Route | None, Sequence[str] | None] = Field(
+        default=None,
         description="hosts that packets to the client pass, listed from the server's host to the "
         "client's; default: the reverse of the route",
     )

@@ -3,9 +3,12 @@
 
 from typing import Annotated
 
-from pydantic import Field
-
-from tunnelcc.schema import Model, size
+from tunnelcc.schema import (
+    Field,
+    Key,
+    Model,
+    size,
+)
 
 StreamWindow = Annotated[int, size(1024, 2**30)]
 ConnectionWindow = Annotated[int, size(1024, 2**31)]
@@ -14,25 +17,25 @@ ConnectionWindow = Annotated[int, size(1024, 2**31)]
 class FlowControl(Model):
     """What a sender may have sent that its receiver has not read."""
 
-    stream_window: StreamWindow | None = Field(
-        None,
+    stream_window: Key[StreamWindow | None, int | str | None] = Field(
+        default=None,
         description="bytes that a stream may have sent but unread: of a flow over QUIC, or of a "
         "stream on a shared carrier, as in SSH, smux version 2, HTTP/2 and QUIC; QUIC's does not "
         "grow then, unless first_stream_window is given; default: the program's",
     )
-    first_stream_window: StreamWindow | None = Field(
-        None,
+    first_stream_window: Key[StreamWindow | None, int | str | None] = Field(
+        default=None,
         description="its size at first, in QUIC; it grows from there to stream_window; default: "
         "the program's",
     )
-    connection_window: ConnectionWindow | None = Field(
-        None,
+    connection_window: Key[ConnectionWindow | None, int | str | None] = Field(
+        default=None,
         description="bytes that all streams of a connection of QUIC or HTTP/2 together may have "
         "sent but unread; QUIC's does not grow then, unless first_connection_window is given; "
         "default: the program's, in QUIC at least 1.5 times stream_window",
     )
-    first_connection_window: ConnectionWindow | None = Field(
-        None,
+    first_connection_window: Key[ConnectionWindow | None, int | str | None] = Field(
+        default=None,
         description="its size at first, in QUIC; it grows from there to connection_window; "
         "default: the program's",
     )

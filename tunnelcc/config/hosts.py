@@ -3,13 +3,24 @@
 
 from typing import Annotated
 
-from pydantic import Field, model_validator
+from pydantic import model_validator
 
 from tunnelcc.config.values import Switch
 from tunnelcc.errors import ConfigError, Problem
 from tunnelcc.hosts import costs
 from tunnelcc.hosts.kernels import kernels
-from tunnelcc.schema import Kind, Model, choice, number, size, time, whole
+from tunnelcc.schema import (
+    Field,
+    Key,
+    Kind,
+    Model,
+    Table,
+    choice,
+    number,
+    size,
+    time,
+    whole,
+)
 from tunnelcc.schema.units import UnitError
 
 _VERSION = choice(*kernels())
@@ -48,15 +59,15 @@ class HostOverrides(Model):
     """Keys that differ on one of the two hosts. They mean the same as in ``hosts``."""
 
     kernel: KernelVersion | None = None
-    tcp_rmem: SocketBuffer | None = None
-    tcp_wmem: SocketBuffer | None = None
+    tcp_rmem: Key[SocketBuffer | None, int | str | None] = Field(default=None)
+    tcp_wmem: Key[SocketBuffer | None, int | str | None] = Field(default=None)
     tcp_adv_win_scale: Annotated[int, whole(-31, 31)] | None = None
     tcp_moderate_rcvbuf: Switch | None = None
-    gro: GroTime | None = None
+    gro: Key[GroTime | None, str | None] = Field(default=None)
     cores: Annotated[int, whole(1, 1024)] | None = None
     speed: Annotated[float, number(0, 1000, above=True)] | None = None
-    memory: Memory | None = None
-    tcp_memory: Memory | None = None
+    memory: Key[Memory | None, int | str | None] = Field(default=None)
+    tcp_memory: Key[Memory | None, int | str | None] = Field(default=None)
     app_cost: CpuCost | None = None
     switch_cost: CpuCost | None = None
 
@@ -69,61 +80,65 @@ class Hosts(Model):
     """
 
     kernel: KernelVersion = Field(
-        "6.18", description="Linux version; sets the socket buffers and how they are used"
+        default="6.18", description="Linux version; sets the socket buffers and how they are used"
     )
-    tcp_rmem: SocketBuffer | None = Field(
-        None,
+    tcp_rmem: Key[SocketBuffer | None, int | str | None] = Field(
+        default=None,
         description="maximum of net.ipv4.tcp_rmem; default: the kernel's default for this memory",
     )
-    tcp_wmem: SocketBuffer = Field(4 * 2**20, description="maximum of net.ipv4.tcp_wmem")
+    tcp_wmem: Key[SocketBuffer, int | str] = Field(
+        default=4 * 2**20, description="maximum of net.ipv4.tcp_wmem"
+    )
     tcp_adv_win_scale: Annotated[int, whole(-31, 31)] | None = Field(
-        None,
+        default=None,
         description="net.ipv4.tcp_adv_win_scale; kernel 5.10 uses it (default there: 1), later "
         "kernels ignore it",
     )
     tcp_moderate_rcvbuf: Switch = Field(
-        True,
+        default=True,
         description="net.ipv4.tcp_moderate_rcvbuf; true: the window grows with what the "
         "application reads; false: it has its full size at once",
     )
-    gro: GroTime = Field(
-        0.0,
+    gro: Key[GroTime, str] = Field(
+        default=0.0,
         description="time in which the network card collects packets before an interrupt "
         "(rx-usecs); GRO makes the segments of a connection that come in order one packet of up "
         "to 64 KiB, with one ACK; 0: no GRO. Connections in a tunnel of packets have none",
     )
-    cores: Annotated[int, whole(1, 1024)] = Field(2, description="CPU cores")
+    cores: Annotated[int, whole(1, 1024)] = Field(default=2, description="CPU cores")
     speed: Annotated[float, number(0, 1000, above=True)] = Field(
-        1.0,
+        default=1.0,
         description="speed of a core, relative to the host where the tunnel's costs were measured",
     )
-    memory: Memory | None = Field(
-        None, description="RAM; sets tcp_memory as Linux does (tcp_mem); default: no limit"
+    memory: Key[Memory | None, int | str | None] = Field(
+        default=None, description="RAM; sets tcp_memory as Linux does (tcp_mem); default: no limit"
     )
-    tcp_memory: Memory | None = Field(
-        None, description="bytes that all sockets together may hold; default: derived from memory"
+    tcp_memory: Key[Memory | None, int | str | None] = Field(
+        default=None,
+        description="bytes that all sockets together may hold; default: derived from memory",
     )
     profile: Profile | None = Field(
-        None,
+        default=None,
         description="costs of operations: a profile of `tunnelcc list`, or a file from `tunnelcc "
         "calibrate-host`; default: tunnels use reference-host, and the applications' "
         "system calls and context switches are free",
     )
     app_cost: CpuCost = Field(
-        0.0,
+        default=0.0,
         description="the application's CPU time in ns per byte, in one thread for all flows; a "
         "profile adds its system calls",
     )
     switch_cost: CpuCost | None = Field(
-        None,
+        default=None,
         description="CPU time of a context switch in ns; default: the profile's; 0 at relays, "
         "whose measured CPU time already contains it",
     )
     one_machine: Switch = Field(
-        False, description="whether all hosts share one machine, for example as network namespaces"
+        default=False,
+        description="whether all hosts share one machine, for example as network namespaces",
     )
-    client: HostOverrides = HostOverrides.default()
-    server: HostOverrides = HostOverrides.default()
+    client: Key[HostOverrides, HostOverrides | Table] = Field(default=HostOverrides.default())
+    server: Key[HostOverrides, HostOverrides | Table] = Field(default=HostOverrides.default())
 
     def of(self, side: str) -> "Hosts":
         """Return the host ``side`` (client or server), with its overrides applied."""

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The keys of an experiment."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Annotated, Any
 
 from pydantic import (
-    Field,
     field_serializer,
     field_validator,
     model_serializer,
@@ -27,8 +26,11 @@ from tunnelcc.errors import MISSING, ConfigError, Problem
 from tunnelcc.schema import (
     SWITCH,
     TEXT,
+    Field,
+    Key,
     KeyInfo,
     Model,
+    Table,
     by_name,
     choice,
     keys_of,
@@ -43,40 +45,49 @@ RunTime = Annotated[float, time(1e-3, 100_000)]
 class ExperimentKeys(Model):
     """The keys of an experiment. Each value is checked alone."""
 
-    title: Annotated[str, TEXT] = Field("", description="title of tables and plots")
-    path: Path = Path.default()
-    network: Network | None = Field(
-        None, description="links and their hosts; default: one path between client and server"
+    title: Annotated[str, TEXT] = Field(default="", description="title of tables and plots")
+    path: Key[Path, Path | Table] = Field(default=Path.default())
+    network: Key[Network | None, Network | Table | None] = Field(
+        default=None,
+        description="links and their hosts; default: one path between client and server",
     )
-    flows: tuple[Flow, ...] = (Flow.default(),)
-    cross_traffic: tuple[CrossTraffic, ...] = ()
-    pings: tuple[Ping, ...] = ()
-    tunnel: Tunnel | None = Field(None, description="tunnel of all flows that do not name another")
-    tunnels: dict[str, Tunnel | None] = Field(
+    flows: Key[tuple[Flow, ...], Sequence[Flow | Table] | Flow | Table] = Field(
+        default=(Flow.default(),)
+    )
+    cross_traffic: Key[
+        tuple[CrossTraffic, ...], Sequence[CrossTraffic | Table] | CrossTraffic | Table
+    ] = Field(default=())
+    pings: Key[tuple[Ping, ...], Sequence[Ping | Table] | Ping | Table] = Field(default=())
+    tunnel: Key[Tunnel | None, Tunnel | str | Table | None] = Field(
+        default=None, description="tunnel of all flows that do not name another"
+    )
+    tunnels: Key[dict[str, Tunnel | None], Mapping[str, Tunnel | str | Table | None]] = Field(
         default_factory=dict, description="more tunnels by name, which flows.tunnel selects"
     )
     direction: Annotated[str, choice("up", "down")] = Field(
-        "up",
+        default="up",
         description="up: the client sends; down: the server sends; flows may override it. path "
         "describes this direction; it is down if all flows are and path has no keys of reverse",
     )
-    tcp: Tcp = Tcp.default()
-    hosts: Hosts = Hosts.default()
-    duration: RunTime = Field(30.0, description="simulated time, including the warm-up")
-    warmup: Moment = Field(0.0, description="time before measurements start")
-    probe_interval: Annotated[float, time(1e-4, 3600)] = Field(
-        0.1, description="interval between samples of the series"
+    tcp: Key[Tcp, Tcp | Table] = Field(default=Tcp.default())
+    hosts: Key[Hosts, Hosts | Table] = Field(default=Hosts.default())
+    duration: Key[RunTime, str] = Field(
+        default=30.0, description="simulated time, including the warm-up"
+    )
+    warmup: Key[Moment, str] = Field(default=0.0, description="time before measurements start")
+    probe_interval: Key[Annotated[float, time(1e-4, 3600)], str] = Field(
+        default=0.1, description="interval between samples of the series"
     )
     probe_congestion: Annotated[bool, SWITCH] = Field(
-        False,
+        default=False,
         description="also sample each congestion control's slow start threshold, phase, and "
         "estimates of bandwidth and minimum RTT",
     )
-    start_jitter: Annotated[float, time(1e-6, 60, at_zero=True)] = Field(
-        0.005, description="each flow starts up to this much later; drawn from the seed"
+    start_jitter: Key[Annotated[float, time(1e-6, 60, at_zero=True)], str] = Field(
+        default=0.005, description="each flow starts up to this much later; drawn from the seed"
     )
     seed: Annotated[int, whole(0, 2**63 - 1)] = Field(
-        1, description="seed of all random draws; the same seed gives the same results"
+        default=1, description="seed of all random draws; the same seed gives the same results"
     )
 
     @model_validator(mode="before")

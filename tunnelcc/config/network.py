@@ -1,16 +1,27 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """A network of several links instead of one path: the keys of ``network``."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Field, model_serializer, model_validator
+from pydantic import BeforeValidator, model_serializer, model_validator
 
 from tunnelcc.config.hosts import HostOverrides, Hosts
 from tunnelcc.config.path import SHORT_FORMS, DuplexLink, LinkDirection
 from tunnelcc.config.shapes import SHAPES, Layout, Pair, lay_out
 from tunnelcc.errors import MISSING, ConfigError, Problem, nearest
-from tunnelcc.schema import NAME, ROUTE, Kind, Model, by_name, choice, whole
+from tunnelcc.schema import (
+    NAME,
+    ROUTE,
+    Field,
+    Key,
+    Kind,
+    Model,
+    Table,
+    by_name,
+    choice,
+    whole,
+)
 from tunnelcc.schema.units import UnitError
 
 #: A mesh of 91 hosts has nearly as many.
@@ -41,13 +52,13 @@ class Link(DuplexLink):
         ('a', 'b')
     """
 
-    between: Annotated[Pair, BETWEEN] | None = Field(
-        None,
+    between: Key[Annotated[Pair, BETWEEN] | None, Sequence[str] | None] = Field(
+        default=None,
         description="the two hosts of the link; its keys, and those of path, describe the "
         "direction from the first host to the second",
     )
     count: Annotated[int, whole(1, MAX_LINKS)] | None = Field(
-        None,
+        default=None,
         description="number of equal links, whose first hosts differ: with 30, lan between pc and "
         "router is lan1 to lan30 between pc1 to pc30 and router. A flow, cross traffic or a ping "
         "of pc stands for one of each; consecutive ones are in the order of the hosts",
@@ -102,28 +113,31 @@ class Network(Model):
     """Links between hosts, given one by one or as a regular shape.
 
     >>> network = tc.Network(shape="parking-lot", size=3)
-    >>> tc.Experiment(network=network, flows=[tc.Flow()]).network.size
-    3
+    >>> tc.Experiment(network=network, flows=[tc.Flow()]).network == network
+    True
     """
 
     shape: Annotated[str, choice(*SHAPES)] | None = Field(
-        None,
+        default=None,
         description="a regular network; all its links except access links have the keys of path, "
         "which describe the direction of the data (see direction) in a dumbbell, a parking lot and "
         "a line; default: the links in links",
     )
     size: Annotated[int, whole(1, MAX_LINKS)] | None = Field(
-        None,
+        default=None,
         description="size of the shape; dumbbell: pairs of hosts; parking-lot, line: bottlenecks; "
         "star: hosts without the hub; ring, mesh: hosts",
     )
-    access: Link | None = None
-    links: Annotated[dict[str, Link], BeforeValidator(by_name)] = Field(default_factory=dict)
-    hosts: Annotated[dict[str, HostOverrides], BeforeValidator(by_name)] = Field(
-        default_factory=dict
+    access: Key[Link | None, Link | Table | None] = Field(default=None)
+    links: Key[Annotated[dict[str, Link], BeforeValidator(by_name)], Mapping[str, Link | Table]] = (
+        Field(default_factory=dict)
     )
+    hosts: Key[
+        Annotated[dict[str, HostOverrides], BeforeValidator(by_name)],
+        Mapping[str, HostOverrides | Table],
+    ] = Field(default_factory=dict)
     bottleneck: Annotated[str, NAME] | None = Field(
-        None,
+        default=None,
         description="link that the run's utilisation, queueing delay and loss describe; default: a "
         "dumbbell's bottleneck, otherwise the slowest link on the route of the first "
         "flow's data",

@@ -1,24 +1,27 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The path between the two hosts: what a link does to packets in each direction."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import Field, model_validator
+from pydantic import model_validator
 
 from tunnelcc.catalog.values import IP_VERSION, LEAST_MTU, MOST_MTU, plain_headers
 from tunnelcc.config.queue import Cake, DropTail, Queue
 from tunnelcc.config.traces import TRACE, Steps, Trace, parse_trace
-from tunnelcc.config.values import LinkRate, Probability, QueueRoom, Rtt, Switch, Timer
+from tunnelcc.config.values import GivenSteps, LinkRate, Probability, QueueRoom, Rtt, Switch, Timer
 from tunnelcc.errors import ConfigError, Problem
 from tunnelcc.schema import (
     BUFFER,
     POSITIVE_SHARE,
     SHARE,
     SPANS,
+    Field,
+    Key,
     Kind,
     Model,
+    Table,
     choice,
     rate,
     size,
@@ -50,10 +53,20 @@ def _parse_clamp(value: object) -> int | str:
 
 CLAMP = Kind(_parse_clamp, lambda value: value, f"pmtu, or {_CLAMPED.expected}", "byte")
 
-_RATE_STEPS = steps(rate(1e3, 400e9), "[['10s', '20Mbps'], ['20s', '5Mbps']]")
-_LOSS_STEPS = steps(SHARE, "[['10s', '1%'], ['20s', '0%']]")
-_BUFFER_STEPS = steps(BUFFER, "[['10s', '50kB'], ['20s', '100p']]")
-_RTT_STEPS = steps(time(1e-6, 60), "[['10s', '60ms'], ['20s', '40ms']]")
+RateSteps = Annotated[
+    tuple[tuple[float, float], ...],
+    steps(rate(1e3, 400e9), "[['10s', '20Mbps'], ['20s', '5Mbps']]"),
+]
+LossSteps = Annotated[
+    tuple[tuple[float, float], ...], steps(SHARE, "[['10s', '1%'], ['20s', '0%']]")
+]
+BufferSteps = Annotated[
+    tuple[tuple[float, Buffer], ...], steps(BUFFER, "[['10s', '50kB'], ['20s', '100p']]")
+]
+RttSteps = Annotated[
+    tuple[tuple[float, float], ...], steps(time(1e-6, 60), "[['10s', '60ms'], ['20s', '40ms']]")
+]
+Outages = Annotated[tuple[tuple[float, float], ...], SPANS]
 
 #: Keys of a direction that change over time, and what those of a whole link are.
 _OVER_TIME = ("rate", "loss", "buffer")
@@ -65,18 +78,18 @@ SHORT_FORMS = ("reverse_rate", "reverse_buffer", "reverse_loss")
 class GilbertElliott(Model):
     """Loss in bursts: a good and a bad state. The letters are those of netem's ``gemodel``."""
 
-    p: Annotated[float, POSITIVE_SHARE] = Field(
+    p: Key[Annotated[float, POSITIVE_SHARE], float | str] = Field(
         description="probability per packet of a change from the good state to the bad state"
     )
-    r: Annotated[float, POSITIVE_SHARE] = Field(
+    r: Key[Annotated[float, POSITIVE_SHARE], float | str] = Field(
         description="probability per packet of a change from the bad state to the good state; the "
         "mean bad state lasts 1/r packets"
     )
-    h: Annotated[float, SHARE] = Field(
-        0.0, description="share of packets that arrive in the bad state"
+    h: Key[Annotated[float, SHARE], float | str] = Field(
+        default=0.0, description="share of packets that arrive in the bad state"
     )
-    k: Annotated[float, SHARE] = Field(
-        1.0, description="share of packets that arrive in the good state"
+    k: Key[Annotated[float, SHARE], float | str] = Field(
+        default=1.0, description="share of packets that arrive in the good state"
     )
 
     @model_validator(mode="after")
@@ -93,92 +106,99 @@ class GilbertElliott(Model):
 class Policer(Model):
     """A token bucket in one direction. It drops packets that exceed it, and delays none."""
 
-    rate: LinkRate = Field(description="rate of the tokens, in the same bytes as path.rate")
-    burst: Annotated[int, size(64, 2**30)] = Field(
-        65536, description="bytes that may pass at once after an idle time"
+    rate: Key[LinkRate, str] = Field(
+        description="rate of the tokens, in the same bytes as path.rate"
+    )
+    burst: Key[Annotated[int, size(64, 2**30)], int | str] = Field(
+        default=65536, description="bytes that may pass at once after an idle time"
     )
     position: Annotated[str, choice("before", "after")] = Field(
-        "before", description="before the bottleneck's queue, or after the bottleneck"
+        default="before", description="before the bottleneck's queue, or after the bottleneck"
     )
 
 
 class LinkDirection(Model):
     """What a link does to the packets of one direction."""
 
-    rate: LinkRate | None = Field(
-        None,
+    rate: Key[LinkRate | None, str | None] = Field(
+        default=None,
         description="rate of the link; default: no limit and no queue; with the rates of a trace: "
         "used only to size 1bdp (default: their mean)",
     )
-    rate_steps: Annotated[tuple[tuple[float, float], ...], _RATE_STEPS] = Field(
-        (), description="later rates: a list of times and rates"
+    rate_steps: Key[RateSteps, GivenSteps] = Field(
+        default=(), description="later rates: a list of times and rates"
     )
-    trace: Annotated[Trace, TRACE] | None = Field(
-        None,
+    trace: Key[Annotated[Trace, TRACE] | None, Trace | str | None] = Field(
+        default=None,
         description="file of what the link does over time: .csv with columns such as "
         "time_s,rate_Mbps,rtt_ms,loss_percent,buffer_kB, of which one may be enough, or a mahimahi "
         "trace, which has rates and repeats; in place of the keys of the same names and their "
         "steps",
     )
-    loss: Probability = Field(
-        0.0, description="random loss: independent probability for each packet"
+    loss: Key[Probability, float | str] = Field(
+        default=0.0, description="random loss: independent probability for each packet"
     )
-    loss_steps: Annotated[tuple[tuple[float, float], ...], _LOSS_STEPS] = Field(
-        (), description="later loss: a list of times and probabilities, up to 100%"
+    loss_steps: Key[LossSteps, GivenSteps] = Field(
+        default=(), description="later loss: a list of times and probabilities, up to 100%"
     )
-    buffer: QueueRoom = Field(
-        Buffer(bdp=1.0),
+    buffer: Key[QueueRoom, Buffer | int | str] = Field(
+        default=Buffer(bdp=1.0),
         description="most data that wait at the bottleneck, without the packet in service; 1bdp = "
         "rate * rtt; 50ms = rate * 50 ms",
     )
-    buffer_steps: Annotated[tuple[tuple[float, Buffer], ...], _BUFFER_STEPS] = Field(
-        (),
+    buffer_steps: Key[BufferSteps, GivenSteps] = Field(
+        default=(),
         description="later buffers: a list of times and sizes; 1bdp and 50ms are those of the rate "
         "and RTT at the start; what waits in a buffer that becomes smaller stays, and packets that "
         "arrive are dropped until there is room",
     )
-    queue: Queue = Field(DropTail.default(), description="queue discipline at the bottleneck")
-    ecn_threshold: QueueRoom | None = Field(
-        None,
+    queue: Key[Queue, Queue | str | Table] = Field(
+        default=DropTail.default(), description="queue discipline at the bottleneck"
+    )
+    ecn_threshold: Key[QueueRoom | None, Buffer | int | str | None] = Field(
+        default=None,
         description="ECN threshold of a drop-tail queue: above it, packets of tcp.ecn and of "
         "ns3::TcpDctcp are marked; default: never",
     )
     loss_pattern: Annotated[str, choice("random", "periodic")] = Field(
-        "random",
+        default="random",
         description="random: each packet is lost independently; periodic: one packet in every "
         "1/loss is lost, as response functions assume",
     )
     loss_position: Annotated[str, choice("after", "before")] = Field(
-        "after", description="where random loss happens: after the bottleneck, or before its queue"
+        default="after",
+        description="where random loss happens: after the bottleneck, or before its queue",
     )
-    gilbert_elliott: GilbertElliott | None = Field(
-        None, description="loss in bursts, instead of loss"
+    gilbert_elliott: Key[GilbertElliott | None, GilbertElliott | Table | None] = Field(
+        default=None, description="loss in bursts, instead of loss"
     )
-    policer: Policer | None = Field(
-        None, description="token bucket that drops what exceeds its rate"
+    policer: Key[Policer | None, Policer | Table | None] = Field(
+        default=None, description="token bucket that drops what exceeds its rate"
     )
-    reorder: Probability = Field(0.0, description="share of packets that arrive reorder_delay late")
-    reorder_delay: Timer = Field(
-        0.01,
+    reorder: Key[Probability, float | str] = Field(
+        default=0.0, description="share of packets that arrive reorder_delay late"
+    )
+    reorder_delay: Key[Timer, str] = Field(
+        default=0.01,
         description="extra delay of these packets; packets sent within this time overtake them",
     )
-    jitter: Annotated[float, time(1e-6, 10, at_zero=True)] = Field(
-        0.0, description="mean of a random extra delay of each packet"
+    jitter: Key[Annotated[float, time(1e-6, 10, at_zero=True)], str] = Field(
+        default=0.0, description="mean of a random extra delay of each packet"
     )
     jitter_distribution: Annotated[
         str, choice("uniform", "exponential", "half-normal", "normal", "lognormal")
     ] = Field(
-        "uniform",
+        default="uniform",
         description="distribution of this delay; uniform: from 0 to twice the mean; normal: draws "
         "below 0 count as 0",
     )
-    jitter_deviation: Annotated[float, time(1e-6, 100)] | None = Field(
-        None,
+    jitter_deviation: Key[Annotated[float, time(1e-6, 100)] | None, str | None] = Field(
+        default=None,
         description="standard deviation of this delay, if it is normal (at most half the mean; "
         "default: a third of it) or lognormal (default: the mean)",
     )
     jitter_reorders: Switch = Field(
-        False,
+        default=False,
         description="whether packets may overtake each other; false: they wait for earlier packets",
     )
 
@@ -325,49 +345,51 @@ class DuplexLink(LinkDirection):
     The loss of ``reverse_loss`` has the pattern and the position of ``loss``.
     """
 
-    rtt: Annotated[float, time(1e-6, 60, at_zero=True)] = Field(
-        0.0,
+    rtt: Key[Annotated[float, time(1e-6, 60, at_zero=True)], str] = Field(
+        default=0.0,
         description="base round-trip time; each direction has half of it; with RTTs of a trace: "
         "used only to size 1bdp, and as the least flows.rtt (default: their mean)",
     )
-    rtt_steps: Annotated[tuple[tuple[float, float], ...], _RTT_STEPS] = Field(
-        (),
+    rtt_steps: Key[RttSteps, GivenSteps] = Field(
+        default=(),
         description="later RTTs: a list of times and RTTs, of which each direction has half; a "
         "packet has the delay of the time at which it leaves the bottleneck",
     )
-    outages: Annotated[tuple[tuple[float, float], ...], SPANS] = Field(
-        (),
+    outages: Key[Outages, Sequence[Sequence[str]]] = Field(
+        default=(),
         description="times in which the link is cut, in both directions: a list of begins and ends "
         "([['10s', '25s']]), or of a begin alone ([['10s']]); packets that would leave the "
         "bottleneck then are lost",
     )
     handover: Annotated[str, choice("overtake", "in-order", "lost")] = Field(
-        "overtake",
+        default="overtake",
         description="what becomes of packets in flight when the RTT changes; overtake: they keep "
         "their delay, and where the new one is shorter, later packets overtake them; in-order: "
         "later packets wait for them; lost",
     )
-    reverse: LinkDirection | None = Field(None, description="keys of the other direction")
-    reverse_rate: LinkRate | None = Field(
-        None, description="rate of the other direction; short for reverse.rate"
+    reverse: Key[LinkDirection | None, LinkDirection | Table | None] = Field(
+        default=None, description="keys of the other direction"
     )
-    reverse_buffer: QueueRoom = Field(
-        _WHOLE_BDP,
+    reverse_rate: Key[LinkRate | None, str | None] = Field(
+        default=None, description="rate of the other direction; short for reverse.rate"
+    )
+    reverse_buffer: Key[QueueRoom, Buffer | int | str] = Field(
+        default=_WHOLE_BDP,
         description="queue of the other direction, if reverse_rate is given; 1bdp = reverse_rate * "
         "rtt; short for reverse.buffer",
     )
-    reverse_loss: Probability = Field(
-        0.0,
+    reverse_loss: Key[Probability, float | str] = Field(
+        default=0.0,
         description="random loss in the other direction; short for reverse.loss",
     )
     mtu: Annotated[int, whole(LEAST_MTU, MOST_MTU)] = Field(
-        1500,
+        default=1500,
         description="largest IP packet in bytes; datagram tunnels fragment larger ones, and TCP "
         "reduces tcp.mss to fit, but does not increase it: for 9000 also set tcp.mss to 8948; for "
         "hosts that do not know it, see too_big",
     )
     too_big: Annotated[str, choice("known", "tell", "silent", "fragment")] = Field(
-        "known",
+        default="known",
         description="what the router in front of the link does with packets larger than mtu; "
         "known: there are none, because hosts know the mtu; otherwise the MTU of hosts is 1500 "
         "bytes, and the router fragments packets of IPv4 that may be fragmented (DF not set); it "
@@ -375,22 +397,22 @@ class DuplexLink(LinkDirection):
         "black hole), or fragments them all the same (fragment)",
     )
     fragments: Annotated[str, choice("pass", "drop")] = Field(
-        "pass", description="whether a firewall in front of the link drops fragments"
+        default="pass", description="whether a firewall in front of the link drops fragments"
     )
-    reassembly_delay: Annotated[float, time(1e-6, 10, at_zero=True)] = Field(
-        0.0,
+    reassembly_delay: Key[Annotated[float, time(1e-6, 10, at_zero=True)], str] = Field(
+        default=0.0,
         description="delay, at its receiver, of a packet that the router in front of the link has "
         "fragmented",
     )
     clamp_mss: Annotated[int | str, CLAMP] | None = Field(
-        None,
+        default=None,
         description="MSS that the router in front of the link writes into the SYNs of both "
         "directions that have a larger one: pmtu (of the link, less 40 bytes, or 60 of IPv6), or "
         "bytes without TCP options (iptables TCPMSS); a router cannot see into tunnels, for which "
         "see tunnel.mss; default: none",
     )
     framing: Annotated[str, choice(*_FRAMINGS)] = Field(
-        "ip",
+        default="ip",
         description="bytes that the rate and the buffer count; ip: IP packets; tc: as disciplines "
         "of Linux (tbf, netem, htb) on an Ethernet interface, whose header is 14 bytes more for "
         "each packet; ethernet: frames with preamble and gap, 38 bytes more",
@@ -488,18 +510,18 @@ class Path(DuplexLink):
         0.04
     """
 
-    rate: LinkRate = Field(
-        100e6,
+    rate: Key[LinkRate, str] = Field(
+        default=100e6,
         description="bottleneck rate in the direction of the data; with the rates of a trace: used "
         "only to size 1bdp (default: their mean)",
     )
-    rtt: Rtt = Field(
-        0.04,
+    rtt: Key[Rtt, str] = Field(
+        default=0.04,
         description="base round-trip time; each direction has half of it; with RTTs of a trace: "
         "used only to size 1bdp, and as the least flows.rtt (default: their mean)",
     )
     ip: Annotated[int, IP_VERSION] = Field(
-        4,
+        default=4,
         description="version of IP of all packets on the path, or on all links of a network: 4, or "
         "6, whose header has 20 bytes more; for packets inside tunnels, see tunnel.ip",
     )

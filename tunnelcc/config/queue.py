@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from math import ceil
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, model_serializer
+from pydantic import BeforeValidator, model_serializer
 
 from tunnelcc.config.values import LinkRate
 from tunnelcc.errors import Problem, nearest
@@ -13,6 +13,8 @@ from tunnelcc.schema import (
     BUFFER,
     POSITIVE_SHARE,
     SWITCH,
+    Field,
+    Key,
     Kind,
     Model,
     choice,
@@ -57,7 +59,7 @@ class DropTail(Discipline):
     """First in, first out. A full queue drops arriving packets."""
 
     name: Literal["drop-tail"] = Field(
-        "drop-tail",
+        default="drop-tail",
         description="drop-tail, or an active queue management that keeps the queue short "
         "within path.buffer",
     )
@@ -67,64 +69,70 @@ class Codel(Discipline):
     """CoDel; defaults of RFC 8289, section 4.4."""
 
     name: Literal["codel"] = "codel"
-    target: Target = Field(0.005, description=_TARGET)
-    interval: Interval = Field(
-        0.1, description="time for which the delay may exceed target before drops start"
+    target: Key[Target, str] = Field(default=0.005, description=_TARGET)
+    interval: Key[Interval, str] = Field(
+        default=0.1, description="time for which the delay may exceed target before drops start"
     )
-    ecn: Annotated[bool, SWITCH] = Field(True, description=_ECN)
+    ecn: Annotated[bool, SWITCH] = Field(default=True, description=_ECN)
 
 
 class FqCodel(Discipline):
     """FQ-CoDel; defaults of RFC 8290, section 5.2."""
 
     name: Literal["fq-codel"] = "fq-codel"
-    target: Target = Field(0.005, description=_TARGET)
-    interval: Interval = Field(
-        0.1, description="time for which the delay may exceed target before drops start"
+    target: Key[Target, str] = Field(default=0.005, description=_TARGET)
+    interval: Key[Interval, str] = Field(
+        default=0.1, description="time for which the delay may exceed target before drops start"
     )
-    quantum: Annotated[int, size(64, 2**20)] = Field(
-        1514, description="bytes that a queue sends in each round"
+    quantum: Key[Annotated[int, size(64, 2**20)], int | str] = Field(
+        default=1514, description="bytes that a queue sends in each round"
     )
     queues: Annotated[int, whole(1, 65536)] = Field(
-        1024, description="number of queues; flows are hashed to them"
+        default=1024, description="number of queues; flows are hashed to them"
     )
-    ecn: Annotated[bool, SWITCH] = Field(True, description=_ECN)
+    ecn: Annotated[bool, SWITCH] = Field(default=True, description=_ECN)
 
 
 class Pie(Discipline):
     """PIE; defaults of RFC 8033, section 4."""
 
     name: Literal["pie"] = "pie"
-    target: Target = Field(0.015, description=_TARGET)
-    interval: Interval = Field(
-        0.015, description="interval between updates of the drop probability"
+    target: Key[Target, str] = Field(default=0.015, description=_TARGET)
+    interval: Key[Interval, str] = Field(
+        default=0.015, description="interval between updates of the drop probability"
     )
-    alpha: Weight = Field(0.125, description="weight of the distance from target, per second")
-    beta: Weight = Field(1.25, description="weight of the change of the delay, per second")
-    burst: Annotated[float, time(1e-6, 60, at_zero=True)] = Field(
-        0.15, description="length of a burst after an idle time that passes without drops"
+    alpha: Weight = Field(
+        default=0.125, description="weight of the distance from target, per second"
     )
-    ecn: Annotated[bool, SWITCH] = Field(True, description=_ECN)
+    beta: Weight = Field(default=1.25, description="weight of the change of the delay, per second")
+    burst: Key[Annotated[float, time(1e-6, 60, at_zero=True)], str] = Field(
+        default=0.15, description="length of a burst after an idle time that passes without drops"
+    )
+    ecn: Annotated[bool, SWITCH] = Field(default=True, description=_ECN)
 
 
 class DualPi2(Discipline):
     """DualPI2, two coupled queues for L4S; RFC 9332, defaults of Linux 6.17."""
 
     name: Literal["dualpi2"] = "dualpi2"
-    target: Target = Field(0.015, description=_TARGET)
-    interval: Interval = Field(
-        0.016, description="interval between updates of the drop probability"
+    target: Key[Target, str] = Field(default=0.015, description=_TARGET)
+    interval: Key[Interval, str] = Field(
+        default=0.016, description="interval between updates of the drop probability"
     )
-    alpha: Weight = Field(0.16, description="weight of the distance from target, per second")
-    beta: Weight = Field(3.2, description="weight of the change of the delay, per second")
-    step: Annotated[float, time(1e-6, 60)] = Field(
-        0.001, description="waiting time in the low-latency queue above which packets are marked"
+    alpha: Weight = Field(
+        default=0.16, description="weight of the distance from target, per second"
+    )
+    beta: Weight = Field(default=3.2, description="weight of the change of the delay, per second")
+    step: Key[Annotated[float, time(1e-6, 60)], str] = Field(
+        default=0.001,
+        description="waiting time in the low-latency queue above which packets are marked",
     )
     coupling: Annotated[float, number(0.1, 100)] = Field(
-        2, description="marks in the low-latency queue / root of the drops in the classic one"
+        default=2,
+        description="marks in the low-latency queue / root of the drops in the classic one",
     )
-    classic_share: Annotated[float, POSITIVE_SHARE] = Field(
-        0.1, description="share of the link that the classic queue has at least"
+    classic_share: Key[Annotated[float, POSITIVE_SHARE], float | str] = Field(
+        default=0.1, description="share of the link that the classic queue has at least"
     )
 
 
@@ -135,25 +143,25 @@ class Red(Discipline):
     """
 
     name: Literal["red"] = "red"
-    min_threshold: Threshold = Field(
-        Buffer(packets=5), description="average queue length at which drops start"
+    min_threshold: Key[Threshold, Buffer | int | str] = Field(
+        default=Buffer(packets=5), description="average queue length at which drops start"
     )
-    max_threshold: Threshold = Field(
-        Buffer(packets=15),
+    max_threshold: Key[Threshold, Buffer | int | str] = Field(
+        default=Buffer(packets=15),
         description="average queue length at which the drop probability is max_probability",
     )
-    max_probability: Annotated[float, POSITIVE_SHARE] = Field(
-        0.1, description="drop probability at max_threshold"
+    max_probability: Key[Annotated[float, POSITIVE_SHARE], float | str] = Field(
+        default=0.1, description="drop probability at max_threshold"
     )
     weight: Annotated[float, number(0, 1, above=True)] = Field(
-        0.002, description="weight of each arrival in the average queue length"
+        default=0.002, description="weight of each arrival in the average queue length"
     )
     gentle: Annotated[bool, SWITCH] = Field(
-        True,
+        default=True,
         description="true: the drop probability rises to 1 between max_threshold and "
         "twice max_threshold; false: it is 1 above max_threshold",
     )
-    ecn: Annotated[bool, SWITCH] = Field(True, description=_ECN)
+    ecn: Annotated[bool, SWITCH] = Field(default=True, description=_ECN)
 
     def problems(self, bytes_of: Callable[[Buffer], int]) -> Iterator[Problem]:
         """Yield a problem if the thresholds are in the wrong order."""
@@ -206,28 +214,28 @@ class Cake(Discipline):
     """CAKE with one tin, as ``besteffort``; defaults of tc-cake(8)."""
 
     name: Literal["cake"] = "cake"
-    bandwidth: LinkRate | None = Field(
-        None,
+    bandwidth: Key[LinkRate | None, str | None] = Field(
+        default=None,
         description="rate of the shaper: a little less than that of the slowest link behind it, so "
         "that packets wait here; default: no shaper, so that the link's own rate counts",
     )
     overhead: Annotated[str | int, _OVERHEAD] = Field(
-        "raw",
+        default="raw",
         description="what the shaper adds to each IP packet, as the slowest link does: a keyword "
         "of tc-cake(8), or bytes",
     )
-    mpu: Annotated[int, size(0, 256, at_zero=True)] | None = Field(
-        None,
+    mpu: Key[Annotated[int, size(0, 256, at_zero=True)] | None, int | str | None] = Field(
+        default=None,
         description="least size of a packet in the shaper, with the overhead; default: that of the "
         "keyword, 84 bytes of ethernet, 64 of docsis",
     )
     cells: Annotated[str, choice("none", "atm", "ptm")] | None = Field(
-        None,
+        default=None,
         description="how the slowest link divides packets; atm: cells of 53 bytes with 48 bytes of "
         "a packet; ptm: one byte more for each 64; default: that of the overhead's keyword",
     )
-    rtt: Annotated[float, time(1e-6, 60)] = Field(
-        0.1,
+    rtt: Key[Annotated[float, time(1e-6, 60)], str] = Field(
+        default=0.1,
         description="RTT of usual flows: for so long the delay may exceed the target, which is a "
         "twentieth of it or 1.5 packets at bandwidth, before drops start",
     )
@@ -238,19 +246,19 @@ class Cake(Discipline):
             "triple-isolate",
         ),
     ] = Field(
-        "triple-isolate",
+        default="triple-isolate",
         description="between whom the link is shared; flows: flows; srchost, dsthost, hosts: "
         "hosts that send, hosts that receive, pairs of them; dual-srchost, dual-dsthost, "
         "triple-isolate (both): first hosts, then their flows; flowblind: nobody. Without a "
         "network all flows are between the same two hosts",
     )  # fmt: skip
     ack_filter: Annotated[str, choice("none", "normal", "aggressive")] = Field(
-        "none",
+        default="none",
         description="whether waiting ACKs of TCP are dropped where later ones say as much; normal: "
         "all but one; aggressive: all",
     )
     ingress: Annotated[bool, SWITCH] = Field(
-        False,
+        default=False,
         description="whether the shaper counts dropped packets, too, because they have crossed the "
         "slowest link already",
     )

@@ -3,11 +3,17 @@
 
 from typing import Annotated, Any
 
-from pydantic import Field, model_validator
+from pydantic import model_validator
 
 from tunnelcc.catalog.values import plain_headers
 from tunnelcc.config.values import Switch, Timer
-from tunnelcc.schema import Model, time, whole
+from tunnelcc.schema import (
+    Field,
+    Key,
+    Model,
+    time,
+    whole,
+)
 
 # Options of a TCP segment with timestamps: 12 bytes (RFC 7323, with padding).
 TIMESTAMP_BYTES = 12
@@ -22,41 +28,45 @@ class Tcp(Model):
     """
 
     mss: Annotated[int, whole(88, 65483)] = Field(
-        _ETHERNET_MSS - TIMESTAMP_BYTES,
+        default=_ETHERNET_MSS - TIMESTAMP_BYTES,
         description="payload of a full segment in bytes; 1460 without timestamps",
     )
-    timestamps: Switch = Field(True, description="RFC 7323 timestamps: 12 bytes in each segment")
+    timestamps: Switch = Field(
+        default=True, description="RFC 7323 timestamps: 12 bytes in each segment"
+    )
     window_scaling: Switch = Field(
-        True, description="RFC 7323 window scaling; false: windows are at most 65535 bytes"
+        default=True, description="RFC 7323 window scaling; false: windows are at most 65535 bytes"
     )
     initial_window: Annotated[int, whole(1, 1000)] = Field(
-        10, description="initial congestion window in segments (RFC 6928)"
+        default=10, description="initial congestion window in segments (RFC 6928)"
     )
-    min_rto: Timer = Field(0.2, description="minimum retransmission time-out (Linux TCP_RTO_MIN)")
-    delayed_ack: Timer = Field(
-        0.04,
+    min_rto: Key[Timer, str] = Field(
+        default=0.2, description="minimum retransmission time-out (Linux TCP_RTO_MIN)"
+    )
+    delayed_ack: Key[Timer, str] = Field(
+        default=0.04,
         description="delay of an ACK (Linux TCP_DELACK_MIN, TCP_ATO_MIN); it grows to the "
         "RTT, up to 200 ms, if segments arrive less often",
     )
-    ack_every: Annotated[int, whole(1, 64)] = Field(2, description="segments per ACK")
-    pacing_quantum: Annotated[float, time(1e-6, 1, at_zero=True)] = Field(
-        0.001, description="length of one burst in time (Linux TSO); 0: single packets"
+    ack_every: Annotated[int, whole(1, 64)] = Field(default=2, description="segments per ACK")
+    pacing_quantum: Key[Annotated[float, time(1e-6, 1, at_zero=True)], str] = Field(
+        default=0.001, description="length of one burst in time (Linux TSO); 0: single packets"
     )
     ecn: Switch = Field(
-        False,
+        default=False,
         description="explicit congestion notification (RFC 3168); ns3::TcpDctcp always uses "
         "its own (RFC 8257)",
     )
     mtu_probing: Annotated[int, whole(0, 2)] = Field(
-        0,
+        default=0,
         description="search for the path's MTU without messages of routers (RFC 4821; Linux "
         "tcp_mtu_probing): 0: none; 1: after a black hole, 3 s of time-outs; 2: always",
     )
     base_mss: Annotated[int, whole(88, 65483)] = Field(
-        1024,
+        default=1024,
         description="payload in bytes from which this search begins (Linux tcp_base_mss)",
     )
-    nodelay: Switch = Field(False, description="disable Nagle's algorithm (TCP_NODELAY)")
+    nodelay: Switch = Field(default=False, description="disable Nagle's algorithm (TCP_NODELAY)")
 
     @model_validator(mode="before")
     @classmethod

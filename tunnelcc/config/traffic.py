@@ -3,12 +3,17 @@
 
 from typing import Annotated
 
-from pydantic import Field, model_validator
+from pydantic import model_validator
 
 from tunnelcc.config.ends import Ends
 from tunnelcc.config.values import LinkRate, Moment, Timer
 from tunnelcc.errors import MISSING, ConfigError, Problem
-from tunnelcc.schema import TEXT, time
+from tunnelcc.schema import (
+    TEXT,
+    Field,
+    Key,
+    time,
+)
 from tunnelcc.schema import size as size_of
 from tunnelcc.schema.units import format_time
 
@@ -25,22 +30,26 @@ class CrossTraffic(Ends):
         5000000.0
     """
 
-    rate: LinkRate = Field(description="rate while it sends, in IP bytes")
-    packet: Annotated[int, size_of(28, 65535)] = Field(
-        1500, description="size of a datagram in IP bytes, at most path.mtu"
+    rate: Key[LinkRate, str] = Field(description="rate while it sends, in IP bytes")
+    packet: Key[Annotated[int, size_of(28, 65535)], int | str] = Field(
+        default=1500, description="size of a datagram in IP bytes, at most path.mtu"
     )
-    start: Moment = Field(
-        0.0,
+    start: Key[Moment, str] = Field(
+        default=0.0,
         description="time when it starts; a second source and later ones wait for a random part "
         "of the time between two datagrams, too",
     )
-    stop: Moment | None = Field(None, description="time when it stops; default: the end of the run")
-    on: Timer | None = Field(
-        None, description="how long it sends before each pause; default: all the time"
+    stop: Key[Moment | None, str | None] = Field(
+        default=None, description="time when it stops; default: the end of the run"
     )
-    off: Timer | None = Field(None, description="length of each pause; give it together with on")
+    on: Key[Timer | None, str | None] = Field(
+        default=None, description="how long it sends before each pause; default: all the time"
+    )
+    off: Key[Timer | None, str | None] = Field(
+        default=None, description="length of each pause; give it together with on"
+    )
     tunnel: Annotated[str, TEXT] | None = Field(
-        None,
+        default=None,
         description="tunnel that it goes through: a name as of flows.tunnel; default: none",
     )
 
@@ -70,16 +79,20 @@ class Ping(Ends):
     56
     """
 
-    interval: Annotated[float, time(1e-4, 3600)] = Field(
-        0.2, description="time between requests (flent: 200 ms)"
+    interval: Key[Annotated[float, time(1e-4, 3600)], str] = Field(
+        default=0.2, description="time between requests (flent: 200 ms)"
     )
-    size: Annotated[int, size_of(0, 65507)] = Field(
-        56, description="bytes of a request behind its headers (ping(8): 56)"
+    size: Key[Annotated[int, size_of(0, 65507)], int | str] = Field(
+        default=56, description="bytes of a request behind its headers (ping(8): 56)"
     )
-    start: Moment = Field(0.0, description="time of the first request, and up to start_jitter more")
-    stop: Moment | None = Field(None, description="time when it stops; default: the end of the run")
+    start: Key[Moment, str] = Field(
+        default=0.0, description="time of the first request, and up to start_jitter more"
+    )
+    stop: Key[Moment | None, str | None] = Field(
+        default=None, description="time when it stops; default: the end of the run"
+    )
     tunnel: Annotated[str, TEXT] | None = Field(
-        None,
+        default=None,
         description="tunnel of requests and answers: a name as of flows.tunnel, none: beside it; "
         "default: the experiment's tunnel. In a relay they are datagrams of UDP",
     )

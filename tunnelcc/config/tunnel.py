@@ -2,11 +2,11 @@
 """A tunnel of the catalogue, and the keys that differ from its entry."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
-from pydantic import Field, PrivateAttr, field_validator, model_serializer, model_validator
+from pydantic import PrivateAttr, field_validator, model_serializer, model_validator
 
 from tunnelcc import catalog, modules
 from tunnelcc.catalog.values import (
@@ -23,7 +23,7 @@ from tunnelcc.catalog.values import (
     Resend,
     WindowSize,
 )
-from tunnelcc.config.congestion import CongestionControl
+from tunnelcc.config.congestion import CongestionControl, GivenAlgorithm
 from tunnelcc.config.flow_control import FlowControl
 from tunnelcc.config.network import BETWEEN
 from tunnelcc.config.path import Path
@@ -36,14 +36,17 @@ from tunnelcc.schema import (
     ROUTE,
     SWITCH,
     TEXT,
+    Field,
+    Key,
     Kind,
     Model,
+    Table,
     choice,
     size,
     time,
     whole,
 )
-from tunnelcc.schema.units import UnitError, format_rate, format_time
+from tunnelcc.schema.units import Buffer, UnitError, format_rate, format_time
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -77,22 +80,26 @@ class Hop(Model):
     """
 
     host: Annotated[str, NAME] | None = Field(
-        None, description="host of the network that runs the relay; needs network"
+        default=None, description="host of the network that runs the relay; needs network"
     )
 
-    rate: LinkRate | None = Field(
-        None,
+    rate: Key[LinkRate | None, str | None] = Field(
+        default=None,
         description="constant bottleneck rate after the relay; default: as in path, with its "
         "rate_steps or the rates of its trace",
     )
-    rtt: Rtt | None = Field(None, description="base round-trip time after the relay")
-    loss: Probability | None = Field(
-        None,
+    rtt: Key[Rtt | None, str | None] = Field(
+        default=None, description="base round-trip time after the relay"
+    )
+    loss: Key[Probability | None, float | str | None] = Field(
+        default=None,
         description="random loss after the relay; default: as in path, with its gilbert_elliott",
     )
-    buffer: QueueRoom | None = Field(None, description="queue after the relay")
-    cc: CongestionControl | None = Field(
-        None,
+    buffer: Key[QueueRoom | None, Buffer | int | str | None] = Field(
+        default=None, description="queue after the relay"
+    )
+    cc: Key[CongestionControl | None, GivenAlgorithm | None] = Field(
+        default=None,
         description="congestion control of the carriers after the relay; default: the "
         "first carrier's",
     )
@@ -110,38 +117,40 @@ class PacketTunnel(Model):
         description="a name of `tunnelcc list`, none (no tunnel), or the path of a .toml file"
     )
     version: Annotated[str, VERSION] | None = Field(
-        None,
+        default=None,
         description="version of tunnelcc for whose entry the scenario is: `run` tells what changed "
         "in the entry since; results name its version in entries; default: tell all changes",
     )
     mode: Annotated[str, TEXT] | None = Field(
-        None, description="mode of a packet tunnel, such as its cipher; default: the entry's"
+        default=None,
+        description="mode of a packet tunnel, such as its cipher; default: the entry's",
     )
     mtu: Annotated[int, whole(LEAST_MTU, MOST_DEVICE_MTU)] | None = Field(
-        None,
+        default=None,
         description="MTU of the tunnel's device in IP bytes; default: the entry's",
     )
     mss: Annotated[int, whole(128, MOST_MTU)] | None = Field(
-        None,
+        default=None,
         description="MSS to which the tunnel clamps connections, in bytes with TCP options; "
         "default: the entry's",
     )
     queue: Annotated[int, whole(1, 2**20)] | None = Field(
-        None, description="most packets that wait at the tunnel's device; default: the entry's"
+        default=None,
+        description="most packets that wait at the tunnel's device; default: the entry's",
     )
     fec: Annotated[str, FEC] | None = Field(
-        None,
+        default=None,
         description="FEC group: data and parity shards, such as 20:10, or a list for several "
         "group sizes, such as 2:4,20:10; none: no FEC (KCP only); default: the "
         "entry's",
     )
-    fec_timeout: Annotated[float, time(1e-6, 3600)] | None = Field(
-        None,
+    fec_timeout: Key[Annotated[float, time(1e-6, 3600)] | None, str | None] = Field(
+        default=None,
         description="FEC time-out: an incomplete group is closed this long after its first "
         "packet; default: the entry's",
     )
     ip: Annotated[int, IP_VERSION] | None = Field(
-        None,
+        default=None,
         description="version of IP inside the tunnel: of the packets that it carries, or of the "
         "connections between applications and relays on a host; default: path.ip, which is that of "
         "the packets that the tunnel sends",
@@ -228,37 +237,41 @@ class KcpKeys(Model):
 
     # kcp-go, sess.go: SetMtu() takes no more than mtuLimit. The least leaves room for headers.
     mtu: Annotated[int, whole(128, 1500)] | None = Field(
-        None,
+        default=None,
         description="most bytes of a datagram without headers of UDP and IP, as kcptun's -mtu and "
         "kcp.mtu of GOST; default: the entry's",
     )
 
     nodelay: Annotated[bool, SWITCH] | None = Field(
-        None,
+        default=None,
         description="true: the time-out is at least 30 ms and grows by half; needs mode manual",
     )
-    interval: Interval | None = Field(
-        None, description="interval between flushes; needs mode manual"
+    interval: Key[Interval | None, str | None] = Field(
+        default=None, description="interval between flushes; needs mode manual"
     )
     resend: Resend | None = Field(
-        None,
+        default=None,
         description="number of later ACKs that trigger a retransmission; 0: never; needs mode "
         "manual",
     )
     congestion: Annotated[bool, SWITCH] | None = Field(
-        None, description="true: also use a congestion window (nc = 0); needs mode manual"
+        default=None, description="true: also use a congestion window (nc = 0); needs mode manual"
     )
     client_send_window: WindowSize | None = Field(
-        None, description="segments that the client sends without an ACK; default: the entry's"
+        default=None,
+        description="segments that the client sends without an ACK; default: the entry's",
     )
     client_receive_window: WindowSize | None = Field(
-        None, description="segments that wait for the client's application; default: the entry's"
+        default=None,
+        description="segments that wait for the client's application; default: the entry's",
     )
     server_send_window: WindowSize | None = Field(
-        None, description="segments that the server sends without an ACK; default: the entry's"
+        default=None,
+        description="segments that the server sends without an ACK; default: the entry's",
     )
     server_receive_window: WindowSize | None = Field(
-        None, description="segments that wait for the server's application; default: the entry's"
+        default=None,
+        description="segments that wait for the server's application; default: the entry's",
     )
 
 
@@ -288,27 +301,27 @@ class Probes(NamedTuple):
 class Uplinks(Model):
     """More routes between a tunnel's gateways, beside the one on the way of its flows."""
 
-    routes: Annotated[tuple[tuple[str, ...], ...], _ROUTES_KIND] = Field(
-        description="these routes, each as its hosts from the first gateway to the second"
+    routes: Key[Annotated[tuple[tuple[str, ...], ...], _ROUTES_KIND], Sequence[Sequence[str]]] = (
+        Field(description="these routes, each as its hosts from the first gateway to the second")
     )
     use: Annotated[str, choice("fail-over", "flows", "packets")] = Field(
-        "fail-over",
+        default="fail-over",
         description="fail-over: the first route over which probes are answered; flows: a route for "
         "each flow, or for each tunnel that goes through this one, in turn; packets: a route for "
         "each packet, in turn",
     )
-    probe_interval: Annotated[float, PROBE_INTERVAL] | None = Field(
-        None,
+    probe_interval: Key[Annotated[float, PROBE_INTERVAL] | None, str | None] = Field(
+        default=None,
         description="time between the probes that each end sends over each route; default: the "
         "entry's",
     )
     fail_after: Annotated[int, PROBE_COUNT] | None = Field(
-        None,
+        default=None,
         description="a route fails when its last answer is more than so many intervals old; "
         "default: the entry's",
     )
     return_after: Annotated[int, PROBE_COUNT] | None = Field(
-        None,
+        default=None,
         description="a route works again when its last answer is less than so many intervals old; "
         "default: the entry's",
     )
@@ -355,73 +368,77 @@ class Tunnel(FlowControl, PacketTunnel):
     True
     """
 
-    between: Annotated[Pair, BETWEEN] | None = Field(
-        None,
+    between: Key[Annotated[Pair, BETWEEN] | None, Sequence[str] | None] = Field(
+        default=None,
         description="the two gateways that run the tunnel, hosts on the way of its flows; the "
         "first one dials; default: the flows' own hosts",
     )
-    uplinks: Uplinks | None = Field(
-        None, description="more routes between the gateways of a datagram tunnel; needs between"
+    uplinks: Key[Uplinks | None, Uplinks | Table | None] = Field(
+        default=None,
+        description="more routes between the gateways of a datagram tunnel; needs between",
     )
-    cc: CongestionControl | None = Field(
-        None,
+    cc: Key[CongestionControl | None, GivenAlgorithm | None] = Field(
+        default=None,
         description="congestion control of the carrier; default: the flow's, or over QUIC the "
         "entry's",
     )
     nodelay: Annotated[bool, SWITCH] | None = Field(
-        None,
+        default=None,
         description="true: both ends of the carrier's TCP connection set TCP_NODELAY; false: "
         "neither does, so that Nagle's rule holds small writes back until all data before them are "
         "acknowledged; default: the entry's",
     )
-    copy_buffer: Annotated[int, size(1024, 2**24)] | None = Field(
-        None, description="bytes that a relay reads and forwards at once; default: the entry's"
+    copy_buffer: Key[Annotated[int, size(1024, 2**24)] | None, int | str | None] = Field(
+        default=None,
+        description="bytes that a relay reads and forwards at once; default: the entry's",
     )
-    send_buffer: Annotated[int, size(4096, 2**30)] | None = Field(
-        None,
+    send_buffer: Key[Annotated[int, size(4096, 2**30)] | None, int | str | None] = Field(
+        default=None,
         description="send buffer that the program asks for on its carrier over TCP, as OpenVPN's "
         "--sndbuf; Linux gives twice as much; default: the kernel's, which grows",
     )
-    receive_buffer: Annotated[int, size(4096, 2**30)] | None = Field(
-        None,
+    receive_buffer: Key[Annotated[int, size(4096, 2**30)] | None, int | str | None] = Field(
+        default=None,
         description="receive buffer likewise, as OpenVPN's --rcvbuf, also on a UDP socket, which "
         "drops packets that it has no room for",
     )
     vlan_tags: Annotated[int, whole(1, 2)] | None = Field(
-        None,
+        default=None,
         description="tags of VLANs in each frame that the tunnel carries, of 4 bytes (IEEE "
         "802.1Q), as on a trunk: 1, or 2 of VLANs in VLANs; for tunnels of Ethernet frames, such "
         "as ethudp; default: none",
     )
-    under: Under | None = Field(
-        None,
+    under: Key[Under | None, Under | str | Table | None] = Field(
+        default=None,
         description="tunnel that this tunnel's packets or carriers go through: a name from "
         "tunnels, a tunnel as in tunnel, or none; below relays a datagram tunnel, such as "
         "wireguard; default: the entry's",
     )
     carriers: Annotated[str | int, CARRIERS] | None = Field(
-        None,
+        default=None,
         description="flows that share a carrier; all; user: flows of one user; flow: none; a "
         "number: flows take so many carriers in turn; default: all if the tunnel "
         "multiplexes, otherwise flow",
     )
-    session_buffer: Annotated[int, size(4096, 2**30)] | None = Field(
-        None,
+    session_buffer: Key[Annotated[int, size(4096, 2**30)] | None, int | str | None] = Field(
+        default=None,
         description="unread bytes of all streams at which the receiver stops reading the carrier, "
         "as kcptun's --smuxbuf; default: the entry's",
     )
-    kcp: KcpKeys | None = Field(None, description="keys that differ from the entry's KCP")
-    rate: Rate | None = Field(
-        None,
+    kcp: Key[KcpKeys | None, KcpKeys | Table | None] = Field(
+        default=None, description="keys that differ from the entry's KCP"
+    )
+    rate: Key[Rate | None, str | None] = Field(
+        default=None,
         description="fixed rate at which each end of the tunnel sends; finalspeed needs it and "
         "counts data, retransmissions included, headers not; hysteria2 counts packets of QUIC; "
         "default: the congestion control of the entry",
     )
-    chain: tuple[Hop, ...] = Field(
-        (), description="more relays, in order from the client, each with the path after it"
+    chain: Key[tuple[Hop, ...], Sequence[Hop | Table]] = Field(
+        default=(), description="more relays, in order from the client, each with the path after it"
     )
     relays: Annotated[int, whole(0, 64)] | None = Field(
-        None,
+        default=None,
         description="number of more relays that divide path into equal parts; each part has "
         "its share of the RTT and of the random loss, and a queue like path's; "
         "alternative to chain",

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated
 
 from tunnelcc.schema import BUFFER, PROBABILITY, SWITCH, rate, time
@@ -15,3 +16,6 @@ Timer = Annotated[float, time(1e-6, 60)]
 Probability = Annotated[float, PROBABILITY]
 QueueRoom = Annotated[Buffer, BUFFER]
 Switch = Annotated[bool, SWITCH]
+
+#: Values over time as they are given: times and values, both text with units or numbers.
+GivenSteps = Sequence[Sequence[str | int | float]]

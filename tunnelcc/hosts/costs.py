@@ -10,11 +10,17 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
-from pydantic import Field, model_validator
+from pydantic import model_validator
 
 from tunnelcc.errors import MISSING, ConfigError, Problem, nearest
 from tunnelcc.payloads import FULL_BYTES, HEADER_BYTES
-from tunnelcc.schema import PROSE, Model, choice, number
+from tunnelcc.schema import (
+    PROSE,
+    Field,
+    Model,
+    choice,
+    number,
+)
 from tunnelcc.schema.library import Library
 
 DIRECTORY = Path(__file__).with_name("profiles")
@@ -90,9 +96,9 @@ class Profile(Model):
 
     name: Prose
     summary: Prose
-    processor: Prose | None = Field(None, description="the machine in a few words")
+    processor: Prose | None = Field(default=None, description="the machine in a few words")
     base: Annotated[str, choice(REFERENCE)] | None = Field(
-        None, description="profile for operations that are not listed"
+        default=None, description="profile for operations that are not listed"
     )
     operations: dict[str, Operation] = Field(default_factory=dict)
 

@@ -153,7 +153,7 @@ def run_many(
 
         >>> experiment = tc.Experiment(path=tc.Path(rate="10Mbps", rtt="20ms"), duration="1s")
         >>> results = tc.run_many([experiment, experiment.with_({"path.rate": "20Mbps"})])
-        >>> [f"{result.goodput / 1e6:.0f} Mbit/s" for result in results]
+        >>> [f"{it.goodput / 1e6:.0f} Mbit/s" for it in results if isinstance(it, tc.Result)]
         ['9 Mbit/s', '18 Mbit/s']
     """
     from tunnelcc.running.pool import parallel  # takes a while, and one run needs none of it

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import model_validator
 
@@ -31,14 +31,16 @@ class Experiment(ExperimentKeys):
         (20000000.0, 0.04)
     """
 
-    def __init__(self, *values: Any, **data: Any) -> None:
-        written, keys = written_out(data)
-        try:
-            super().__init__(*values, **written)
-        except ConfigError as error:
-            raise as_given(error, keys) from None
+    if not TYPE_CHECKING:  # to a checker, the keys are the arguments
 
-    __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]  # as of Model
+        def __init__(self, *values: Any, **data: Any) -> None:
+            written, keys = written_out(data)
+            try:
+                super().__init__(*values, **written)
+            except ConfigError as error:
+                raise as_given(error, keys) from None
+
+        __init__.__pydantic_base_init__ = True  # as of Model
 
     @classmethod
     def parse(cls, data: object) -> Any:

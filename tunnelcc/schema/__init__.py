@@ -35,6 +35,7 @@ from tunnelcc.schema.model import (
     models_in,
     tag_of,
 )
+from tunnelcc.schema.typed import Field, Key, Table
 
 __all__ = [
     "BUFFER",
@@ -48,9 +49,12 @@ __all__ = [
     "SPANS",
     "SWITCH",
     "TEXT",
+    "Field",
+    "Key",
     "KeyInfo",
     "Kind",
     "Model",
+    "Table",
     "by_name",
     "choice",
     "choice_of",

@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args, get_origin
 from pydantic import BaseModel, ConfigDict, ValidationError, ValidationInfo
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
+from typing_extensions import dataclass_transform
 
 from tunnelcc.errors import MISSING, ConfigError, Problem, nearest
 from tunnelcc.schema.kinds import NAME, Kind
+from tunnelcc.schema.typed import Field
 from tunnelcc.schema.units import UnitError
 
 if TYPE_CHECKING:
@@ -31,6 +33,7 @@ def is_parsed(info: ValidationInfo) -> bool:
     return info.context == _PARSED
 
 
+@dataclass_transform(kw_only_default=True, field_specifiers=(Field,))
 class Model(BaseModel):
     """A group of keys. It is immutable, and an unknown key is an error.
 
@@ -51,8 +54,9 @@ class Model(BaseModel):
                 Problem(name, values[0], f"values with their keys: {name}(key=value)")
             )
         for name, field in type(self).model_fields.items():
-            if field.alias is not None and name in data and field.alias not in data:
-                data[field.alias] = data.pop(name)
+            key = field.validation_alias
+            if isinstance(key, str) and name in data and key not in data:
+                data[key] = data.pop(name)
         try:
             super().__init__(**data)
         except ValidationError as error:
@@ -90,7 +94,7 @@ class Model(BaseModel):
     @classmethod
     def default(cls) -> Self:
         """Return the model with all its defaults. They need no check, and so no validator."""
-        return cls.model_construct()  # type: ignore[return-value]  # which its plugin mistakes
+        return cls.model_construct()
 
     def table(self) -> dict[str, Any]:
         """Return the keys that are set or have defaults, as in TOML."""
@@ -99,7 +103,9 @@ class Model(BaseModel):
 
 def fields_of(model: type[BaseModel]) -> dict[str, FieldInfo]:
     """Return the fields of ``model`` by their keys."""
-    return {field.alias or name: field for name, field in model.model_fields.items()}
+    return {
+        str(field.validation_alias or name): field for name, field in model.model_fields.items()
+    }
 
 
 def by_name(table: Any) -> dict[str, Any]:

@@ -28,8 +28,10 @@ def run_stored(
     ConfigError, and StoreError if the store cannot be written.
 
         >>> experiment = tc.Experiment(path=tc.Path(rate="10Mbps", rtt="20ms"), duration="1s")
-        >>> [f"{it.goodput / 1e6:.0f} Mbit/s" for it in tc.run_stored([experiment], "kept")]
-        ['9 Mbit/s']
+        >>> for result in tc.run_stored([experiment], "kept"):
+        ...     if isinstance(result, tc.Result):
+        ...         print(f"{result.goodput / 1e6:.0f} Mbit/s")
+        9 Mbit/s
         >>> len(list(tc.Store("kept").ids()))
         1
     """
