@@ -4,16 +4,21 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import importlib
 import os
+import select
 import stat
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
 #: Whether workers are forked from one process. macOS has fork, but not for what its libraries do.
 FORKS = sys.platform == "linux"
+_IS_WAITING = getattr(os, "O_NONBLOCK", 0)
+_LONGEST_WAIT = 2.0  # seconds of real time for a program that is to write to a pipe
 
 
 def cores() -> int:
@@ -21,10 +26,65 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+def opened(path: str | Path) -> IO[bytes]:
+    """Open a file to read. Raises OSError, also for a pipe or a device."""
+    file = open(path, "rb", opener=_at_once)  # noqa: SIM115  (the caller closes it)
+    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        file.close()
+        raise OSError(errno.EINVAL, "it is a pipe or a device")
+    return file
+
+
+def read(path: str | Path, most: int) -> bytes:
+    """Return the bytes of a file. Raises OSError, also if it has more than ``most``."""
+    with opened(path) as file:
+        return _at_most(most, file.read(most + 1))
+
+
+def read_once(path: str | Path, most: int) -> bytes:
+    """Return what read() does, or what comes out of a device, or a pipe that is written to."""
+    with open(path, "rb", opener=_at_once) as file:
+        is_pipe = stat.S_ISFIFO(os.fstat(file.fileno()).st_mode)
+        return _at_most(most, _written(file, most + 1) if is_pipe else file.read(most + 1))
+
+
+def _at_most(most: int, data: bytes) -> bytes:
+    if len(data) > most:
+        raise OSError(errno.EFBIG, f"it has more than {most >> 20} MiB")
+    return data
+
+
+def _at_once(path: str, flags: int) -> int:
+    """Open a file; a pipe, without a wait for the other end."""
+    number = os.open(path, flags | _IS_WAITING, 0o666)
+    if _IS_WAITING and not stat.S_ISFIFO(os.fstat(number).st_mode):
+        os.set_blocking(number, True)
+    return number
+
+
+def _written(pipe: IO[bytes], most: int) -> bytes:
+    data = bytearray()
+    until = time.monotonic() + _LONGEST_WAIT
+    while len(data) < most:
+        try:
+            part = os.read(pipe.fileno(), most - len(data))
+        except BlockingIOError:  # a program has it open, and writes later
+            select.select([pipe], [], [])
+            continue
+        data += part
+        if data and not part:
+            break
+        if not data:
+            if time.monotonic() > until:
+                raise OSError(errno.EPIPE, "no program writes to this pipe")
+            time.sleep(_LONGEST_WAIT / 100)
+    return bytes(data)
+
+
 @contextlib.contextmanager
 def locked(path: Path) -> Iterator[None]:
     """Hold the lock of a file, which is made if it is not there. Raises OSError if it cannot be."""
-    with path.open("ab") as file:
+    with open(path, "ab", opener=_at_once) as file:
         with contextlib.suppress(OSError):  # some network file systems have no locks
             _lock(file)
         yield

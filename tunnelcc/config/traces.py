@@ -23,6 +23,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from tunnelcc import system
 from tunnelcc.errors import nearest
 from tunnelcc.schema import Kind
 from tunnelcc.schema.units import Buffer, UnitError
@@ -32,7 +33,7 @@ EXPECTED = (
     "mahimahi trace (milliseconds)"
 )
 
-MAX_BYTES = 64 * 2**20
+MAX_BYTES = 64 << 20
 _MAX_TIME = 100_000.0  # s, as the longest run
 _RATES = (1e3, 400e9)  # bit/s, besides 0
 _MAHIMAHI_PACKET = 1500 * 8  # bits
@@ -123,14 +124,9 @@ TRACE = Kind(parse_trace, format_trace, EXPECTED)
 def _load(file: str) -> Trace:
     path = Path(file)
     try:
-        if not path.is_file():
-            raise UnitError(EXPECTED, f"the file {file} does not exist")
-        status = path.stat()
-        if status.st_size > MAX_BYTES:
-            raise UnitError(
-                EXPECTED, f"it has {status.st_size} bytes; the limit is {MAX_BYTES // 2**20} MiB"
-            )
-        contents = path.read_bytes()
+        contents = system.read(path, MAX_BYTES)
+    except FileNotFoundError:
+        raise UnitError(EXPECTED, f"the file {file} does not exist") from None
     except OSError as error:
         raise UnitError(EXPECTED, f"it cannot be read: {error.strerror}") from None
     return replace(_parsed(contents, is_csv=path.suffix.lower() == ".csv"), file=file)

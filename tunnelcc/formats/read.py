@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import re
 import zlib
 from pathlib import Path
 
+from tunnelcc import system
 from tunnelcc.errors import ConfigError, Problem
 from tunnelcc.formats import capture, flent, iperf3, ping, ss
 from tunnelcc.formats.measurement import Measurement
@@ -27,12 +29,12 @@ def read(file: Path, option: str = "--measured") -> Measurement:
     Nothing of the file is executed. ``option``: what names it in errors. Raises ConfigError.
     """
     try:
-        data = _bytes_of(file, option)
+        data = system.read_once(file, _MOST_BYTES)
         if capture.is_capture(data):
             found = capture.read(str(file), data, option)
         else:
             if data[:2] == b"\x1f\x8b":
-                data = _unzipped(data, file, option)
+                data = _unzipped(data)
             found = _of_text(str(file), data.decode(), option)
     except (OSError, UnicodeDecodeError, zlib.error) as error:
         expected = "a text file or capture that can be read"
@@ -87,23 +89,10 @@ def _of_text(source: str, text: str, option: str) -> Measurement:
     return found if found.streams else flent.read(source, table)
 
 
-def _bytes_of(file: Path, option: str) -> bytes:
-    with file.open("rb") as stream:
-        data = stream.read(_MOST_BYTES + 1)
-    if len(data) > _MOST_BYTES:
-        raise _too_long(file, option)
-    return data
-
-
-def _unzipped(data: bytes, file: Path, option: str) -> bytes:
-    """Return unpacked data. A small file may unpack to one without an end."""
+def _unzipped(data: bytes) -> bytes:
+    """Return unpacked data. Raises OSError: a small file may unpack to one without an end."""
     unpacker = zlib.decompressobj(wbits=31)
     found = unpacker.decompress(data, _MOST_BYTES + 1)
     if len(found) > _MOST_BYTES:
-        raise _too_long(file, option)
+        raise OSError(errno.EFBIG, f"unpacked, it has more than {_MOST_BYTES >> 20} MiB")
     return found
-
-
-def _too_long(file: Path, option: str) -> ConfigError:
-    expected = f"a file of at most {_MOST_BYTES // 2**20} MiB"
-    return ConfigError(Problem(option, str(file), expected))

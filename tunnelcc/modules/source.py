@@ -18,6 +18,7 @@ from functools import cache
 from pathlib import Path
 from typing import Literal
 
+from tunnelcc import system
 from tunnelcc.core import FILE, FILE_PREFIX
 from tunnelcc.errors import ConfigError, Problem, nearest_file
 from tunnelcc.modules import compiled, headers
@@ -167,19 +168,10 @@ def _modules(folder: Path, parts: Sequence[str]) -> Iterator[Path]:
 def _add(path: Path, contents: dict[Path, bytes], folder: Path) -> None:
     if path in contents:
         return
-    text = contents[path] = _read(path)
+    text = contents[path] = system.read(path, _MOST_BYTES)
     is_python = path.suffix == ".py"
     for used in _imported(text, folder) if is_python else _included(path, text):
         _add(used, contents, folder)
-
-
-def _read(path: Path) -> bytes:
-    """Raises OSError."""
-    with path.open("rb") as file:
-        text = file.read(_MOST_BYTES + 1)
-    if len(text) > _MOST_BYTES:
-        raise OSError(0, f"it has more than {_MOST_BYTES >> 20} MiB")
-    return text
 
 
 def _digest(contents: dict[Path, bytes], language: Language, member: str) -> str:

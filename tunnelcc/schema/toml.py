@@ -12,6 +12,7 @@ from typing import Any
 
 import tomli_w
 
+from tunnelcc import system
 from tunnelcc.errors import ConfigError, Problem, nearest_file
 
 if sys.version_info >= (3, 11):
@@ -38,12 +39,9 @@ def read_toml(path: Path, key: str = "file") -> dict[str, Any]:
     """
     expected = "a readable TOML file"
     try:
-        with path.open("rb") as file:
-            contents = file.read(MAX_BYTES + 1)
-        if len(contents) > MAX_BYTES:
-            most = f"at most {MAX_BYTES >> 20} MiB of TOML"
-            raise ConfigError(Problem(key, str(path), most, "it is larger"))
-        text = contents.decode("utf-8-sig")  # some editors of Windows begin files with a mark
+        text = system.read_once(path, MAX_BYTES).decode(
+            "utf-8-sig"
+        )  # some editors of Windows begin files with a mark
     except FileNotFoundError as error:
         hint = f"{error.strerror}, {nearest_file(path, '.toml')}".rstrip(", ")
         raise ConfigError(Problem(key, str(path), expected, hint)) from None

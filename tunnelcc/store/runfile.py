@@ -25,13 +25,15 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import IO, Any
 
 import numpy as np
 
+from tunnelcc import system
 from tunnelcc.errors import ConfigError, RunError, TunnelccError
 from tunnelcc.results.result import Result
 from tunnelcc.scenario import Experiment
+from tunnelcc.schema.toml import MAX_BYTES
 from tunnelcc.store.summary import summarise, summary_version
 
 FORMAT = 3
@@ -102,7 +104,7 @@ def _body(result: Result) -> bytes:
     return b"\n".join((text.encode(), b"".join(numbers)))
 
 
-def read_row(id_: str, file: BinaryIO) -> Row:
+def read_row(id_: str, file: IO[bytes]) -> Row:
     """Read the row of a run from its file, of which this is mostly the head.
 
     Raises DamagedFileError.
@@ -219,7 +221,7 @@ def _located(value: Any, files: dict[str, str], directory: str) -> Any:
 def _sha256(file: str) -> str:
     """Return the hash of a file's contents, or "" if it cannot be read."""
     try:
-        return hashlib.sha256(Path(file).read_bytes()).hexdigest()
+        return hashlib.sha256(system.read(Path(file), MAX_BYTES)).hexdigest()
     except OSError:
         return ""
 

@@ -23,7 +23,7 @@ import re
 import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import BinaryIO, TypeVar
+from typing import IO, TypeVar
 
 from tunnelcc import system
 from tunnelcc.errors import ConfigError, Problem, RunError, TunnelccError, nearest
@@ -38,6 +38,7 @@ FORMAT = 2
 #: The format before, in which failed runs have the suffix of others.
 _OLD = 1
 _MARKER = "store.json"
+_LONGEST_MARKER = 1 << 20  # bytes
 #: With series; without; failed. A run has the first of these files that is there.
 RUN, METRICS, FAILED = ".run", ".metrics", ".failed"
 _SUFFIXES = (RUN, METRICS, FAILED)
@@ -243,7 +244,8 @@ class Store:
         """Return the sweep of that name. Raises ConfigError, StoreError."""
         file = self._sweeps / f"{name}.json"
         try:
-            return records.decode(file.read_bytes())
+            with system.opened(file) as opened:
+                return records.decode(opened.read())
         except FileNotFoundError:
             names = self.sweep_names()
             expected = "a sweep of this store: " + (", ".join(names) or "it has none")
@@ -314,11 +316,11 @@ class Store:
             except OSError as error:
                 raise _unreadable(error) from None
 
-    def _opened(self, id_: str) -> BinaryIO:
+    def _opened(self, id_: str) -> IO[bytes]:
         """Open the file of a run. Raises DamagedFileError, FileNotFoundError."""
         for suffix in _SUFFIXES:
             try:
-                return open(self._file(id_, suffix), "rb")
+                return system.opened(self._file(id_, suffix))
             except FileNotFoundError:
                 continue
             except OSError as error:
@@ -330,7 +332,7 @@ class Store:
         #: Whether an earlier version made it, in which the name of a file does not tell of failure.
         self.is_old = False
         try:
-            version = json.loads(file.read_bytes())["format"]
+            version = json.loads(system.read(file, _LONGEST_MARKER))["format"]
         except FileNotFoundError:
             return
         except OSError as error:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tunnelcc import system
 from tunnelcc._version import __version__
 from tunnelcc.errors import ConfigError, Problem, TunnelccError
 from tunnelcc.metrics import STORED, TEXTS, AnyMetric, Metric, own_metrics
@@ -44,6 +45,8 @@ __all__ = [
 DEFAULT_STORE = Path("runs")
 #: Sweeps with more runs than this keep no series, unless they are asked for: 100 kB each.
 MOST_WITH_SERIES = 1000
+# Of a .nc file, which is in memory twice while it is read.
+_MOST_BYTES, _COPIES = 2**31, 2
 #: More runs than this are started only by one who says so.
 MANY_RUNS = 100_000
 
@@ -269,7 +272,8 @@ def _open_netcdf(path: Path) -> xarray.Dataset:
     expected = "a file written by `tunnelcc store export`"
     try:
         # Not from the file itself, whose locks may be the affair of a Dask scheduler that is gone.
-        contents = io.BytesIO(path.read_bytes())
+        most = min(_MOST_BYTES, int(system.available_memory() / _COPIES))
+        contents = io.BytesIO(system.read_once(path, most))
     except OSError as error:
         raise ConfigError(Problem("results", str(path), expected, error.strerror or "")) from None
     try:

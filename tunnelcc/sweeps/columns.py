@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tunnelcc import system
 from tunnelcc.output import files
 
 #: Sweeps with fewer runs are read as fast from the files of the runs.
@@ -96,7 +97,8 @@ def load(file: Path, key: str, names: Sequence[str]) -> dict[str, NDArray[Any]] 
     import fastparquet
 
     try:
-        data = file.read_bytes()
+        with system.opened(file) as opened:
+            data = opened.read()
     except OSError:
         return None
     at = data.rfind(key.encode()) + len(key)

@@ -200,7 +200,7 @@ def test_other_files_are_refused_in_one_line(run, tmp_path, text):
 
 
 @pytest.mark.parametrize(
-    ("what", "words"), [("[" * 200_000, "nested too deeply"), (None, "at most 256 MiB")]
+    ("what", "words"), [("[" * 200_000, "nested too deeply"), (None, "more than 256 MiB")]
 )
 def test_a_file_of_any_depth_or_length_is_refused(tmp_path, what, words):
     file = Path("/dev/zero") if what is None else tmp_path / "deep.json"
