@@ -124,7 +124,7 @@ def reproduce(
     Without these three, readings and variants are not simulated. Raises ConfigError for a missing
     or malformed paper, and RunError if a run fails.
     """
-    from tunnelcc.apps.papers import draw, folder, page, tables
+    from tunnelcc.apps.papers import baselines, draw, folder, page, tables
     from tunnelcc.apps.papers.simulate import simulate
     from tunnelcc.output import files
     from tunnelcc.output.tables import console
@@ -147,6 +147,8 @@ def reproduce(
         tables.write(tables.frame(reproduction), output / f"{name}.csv")
         if (drawing := draw.draw(reproduction)) is not None:
             save(drawing, output / f"{name}.svg")
+    if output is not None:
+        tables.write(baselines.frame(found), output / "counts.csv")
     if details:
         tables.parameters(it).print(out, tables.KINDS)
         for reproduction in found:
@@ -188,6 +190,8 @@ def _print_summary(out: Console, found: Sequence[Reproduction]) -> None:
     out.print("\nFigures", style="bold")
     for name, _, line in tables.summary(found).rows:
         out.print(f"{name}: {line}", markup=False)
+    if (baselines := tables.baselines(found)).rows:
+        baselines.print(out)
     if (missed := tables.missed(found)).rows:
         missed.print(out)
 

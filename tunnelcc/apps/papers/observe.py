@@ -13,6 +13,7 @@ import numpy as np
 
 import tunnelcc as tc
 from tunnelcc.apps.papers.declare import Figure
+from tunnelcc.apps.papers.naive import Naive
 from tunnelcc.metrics import METRICS
 from tunnelcc.plots import algorithm_label
 
@@ -87,6 +88,18 @@ def observe(figure: Figure, experiment: tc.Experiment, result: tc.Result | None)
     if figure.x == "time":  # it is about the change
         return Observation(values, time=result["time"], goodput=result["flow_goodput_series"])
     return Observation(values, not np.nan_to_num(METRICS["flow_drift"](result)).any())
+
+
+def expect(figure: Figure, experiment: tc.Experiment) -> Mapping[str, float]:
+    """Return what arithmetic says of the figure's quantities, SI; NaN: nothing."""
+    known, naive, values = _facts(experiment), Naive(experiment), dict[str, float]()
+    for name, quantity in figure.quantities.items():
+        source = naive if quantity.is_measured else SimpleNamespace(**{**known, **values})
+        try:
+            values[name] = float(quantity.of(source))
+        except (ArithmeticError, ValueError, KeyError):
+            values[name] = math.nan
+    return values
 
 
 def _facts(experiment: tc.Experiment) -> dict[str, Any]:

@@ -32,6 +32,7 @@ def write(folder: Folder, found: Sequence[Reproduction], seeds: int, directory: 
         columns=tables.FIGURE_COLUMNS,
         overview=[_linked(row) for row in tables.summary(found).rows],
         missed=tables.missed(found),
+        baselines=tables.baselines(found),
         figures=[_figure(folder, it) for it in found],
         questions=list(tables.questions(folder, found)),
         parameters=tables.parameters(folder),
@@ -66,6 +67,7 @@ def write_index(papers: Iterable[Sequence[Reproduction]], directory: Path) -> No
                 "tables": [table for table in rows if table.rows],
                 "figures": [_linked(row, page) for row in tables.summary(found).rows],
                 "missed": tables.missed(found),
+                "baselines": tables.baselines(found),
             }
         )
     index = html.render(

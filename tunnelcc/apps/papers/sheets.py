@@ -89,6 +89,12 @@ class Row:
     published: Range  # SI
     unit: str  # as published
 
+    @property
+    def trials(self) -> Range | None:
+        """The least and the largest of the published trials (column ``trials``), SI."""
+        least, _, most = self.columns.get("trials", "").partition(" to ")
+        return parse_range(f"{least}-{most}", UNITS[self.unit]) if most else None
+
     def matches(self, where: Mapping[str, str]) -> bool:
         """Whether the row has all values of ``where``. An empty cell matches any value."""
         return all(self.columns.get(column, "") in ("", value) for column, value in where.items())

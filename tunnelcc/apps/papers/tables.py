@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pandas as pd  # type: ignore[import-untyped]
 
+from tunnelcc.apps.papers.baselines import counts, skill, summed
 from tunnelcc.apps.papers.declare import Figure
 from tunnelcc.apps.papers.folder import Folder
 from tunnelcc.apps.papers.observe import DIAGNOSTICS, Point
@@ -25,7 +26,6 @@ from tunnelcc.apps.papers.verdicts import (
     Judged,
     Reproduction,
     Simulated,
-    best_constant,
     changes,
     claims_told,
     misfit,
@@ -57,6 +57,16 @@ LEGEND = (
     "depends on: how the parameters that the paper does not state were found. inferred: from the "
     "paper or another source; choice: ours; calibrated: fitted to published numbers. The verdict "
     "on a number that served for a fit proves nothing.",
+)
+#: What the columns of baselines() mean.
+BASELINES = (
+    "points: conditions of the experiment; a point has several rows if several runs or testbeds "
+    "were published.",
+    "arithmetic: fair shares of the rate after headers, windows per RTT, the equations of Mathis "
+    "et al. and RFC 9438 under random loss, half of a full queue.",
+    "constant: the one value that meets most of the rows, chosen in hindsight.",
+    "skill: of the rows that the better of these two misses, the part that the simulation gains; "
+    "0 is no better, 1 all of them, below 0 worse.",
 )
 #: Of the table of all points, in files.
 _PUBLISHED = ("published", "ratio", "verdict", "rests_on")
@@ -140,6 +150,31 @@ def _missed(miss: Cell | Judged, is_named: bool) -> str:
     return f"{name}: {_ratio(miss.ratio)}"
 
 
+def baselines(found: Iterable[Reproduction]) -> Table:
+    """Return what arithmetic and a constant would meet, and the skill; the last line is the sum."""
+    counted = [count for it in found for count in counts(it.simulated)]
+    rows: list[Sequence[str]] = [
+        (
+            f"{it.figure}: {it.number}", str(it.points), str(it.rows), str(it.simulated), str(it.naive),
+            str(it.by_constant) if it.rows > 1 else "–",
+            _with_unit(written(it.constant, it.unit), it.unit) if it.rows > 1 else "–",
+            _skill(skill(it.rows, it.simulated, it.baseline)),
+        )
+        for it in counted
+    ]  # fmt: skip
+    if len(counted) > 1:
+        total = summed(counted)
+        sums = (total.points, total.rows, total.simulated, total.naive, total.by_constant)
+        gained = _skill(skill(total.rows, total.simulated, total.baseline))
+        rows.append(("all", *map(str, sums), "", gained))
+    columns = ("number", "points", "rows", "simulation", "arithmetic", "constant", "which", "skill")
+    return Table("Rows met, beside arithmetic and constants", columns, rows, range(1, 8), BASELINES)
+
+
+def _skill(value: float) -> str:
+    return "–" if math.isnan(value) else f"{value:.2f}"
+
+
 def questions(folder: Folder, found: Sequence[Reproduction]) -> Iterator[Table]:
     """Yield for each question the results of the figures with each of its readings."""
     for question, readings in folder.questions:
@@ -159,7 +194,7 @@ def _called(reading: Other) -> str:
 
 def of_figure(reproduction: Reproduction) -> Iterator[Table]:
     """Yield the tables of a figure except points(); numbers first, the paper's own last."""
-    tables = (_numbers, _constants, _claims, _readings, _settings, *reproduction.figure.tables)
+    tables = (_numbers, _claims, _readings, _settings, *reproduction.figure.tables)
     yield from (table for table in (make(reproduction) for make in tables) if table.rows)
 
 
@@ -169,21 +204,6 @@ def _numbers(reproduction: Reproduction) -> Table:
     values = simulated.folder.values(simulated.figure)
     notes = [f"{_rows_of(it)}: {_tolerance(it)}: {it.reason}" for it in values]
     return _of_cells("Published and simulated", simulated, simulated.cells, notes)
-
-
-def _constants(reproduction: Reproduction) -> Table:
-    """What a constant would do: a comparison that it passes says little."""
-    simulated, rows = reproduction.simulated, []
-    for name in dict.fromkeys(cell.name for cell in simulated.judged):
-        cells = [it for it in simulated.judged if it.name == name and not it.compared.within_runs]
-        if len(cells) > 1:
-            constant, met = best_constant(cells)
-            fits = sum(cell.fits for cell in cells)
-            best = _with_unit(written(constant, cells[0].unit), cells[0].unit)
-            rows.append((name, str(len(cells)), str(fits), best, str(met)))
-    columns = ("number", "rows", "met by the simulation", "best constant", "met by it")
-    notes = ["the constant is chosen in hindsight, for each number, to meet as many rows as it can"]
-    return Table("Beside the best single constant", columns, rows, (1, 2, 3, 4), notes)
 
 
 def _rows_of(item: Compare) -> str:

@@ -334,23 +334,6 @@ def told(simulated: Simulated) -> str:
     return ". ".join(filter(None, parts)) or "nothing to compare a simulation with"
 
 
-def best_constant(cells: Sequence[Cell]) -> tuple[float, int]:
-    """Return the constant that meets most of the numbers, chosen in hindsight, and how many.
-
-    What a comparison is worth: a simulator must do better. Where several are as good, the least.
-    """
-    ends: set[float] = set()
-    for cell in cells:
-        it, limit = cell.row.published, cell.compared
-        around = (limit.margin or 0) * UNITS[cell.unit] if limit.margin else 0.0
-        if limit.tolerance and it.is_number and not limit.margin:
-            around = limit.tolerance * cell.published
-        ends |= {it.low - around, it.high + around, cell.published}
-    found = [(sum(cell.is_met_by(end) for cell in cells), -end) for end in ends if end < math.inf]
-    count, constant = max(found)
-    return -constant, count
-
-
 def misfit(cells: Iterable[Cell]) -> float:
     """Return the sum of squared logarithms of simulated / published."""
     return math.fsum(math.log(cell.ratio) ** 2 for cell in cells)
