@@ -155,7 +155,8 @@ def baselines(found: Iterable[Reproduction]) -> Table:
     counted = [count for it in found for count in counts(it.simulated)]
     rows: list[Sequence[str]] = [
         (
-            f"{it.figure}: {it.number}", str(it.points), str(it.rows), str(it.simulated), str(it.naive),
+            f"{it.figure}: {it.number}",
+            *map(str, (it.points, it.rows, it.simulated, it.naive)),
             str(it.by_constant) if it.rows > 1 else "–",
             _with_unit(written(it.constant, it.unit), it.unit) if it.rows > 1 else "–",
             _skill(skill(it.rows, it.simulated, it.baseline)),
