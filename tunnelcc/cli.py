@@ -238,7 +238,7 @@ def run(
             click.echo(told, err=True)
     experiment = experiment_of(scenario, options, groups, settings, otherwise)
     if scenario is not None:
-        tell_changes(scenario, experiment)
+        tell_changes(scenario, [experiment])
     if write_spec is not None:
         from tunnelcc.output import files
         from tunnelcc.specification import experiment_spec, spec_text

@@ -50,7 +50,7 @@ def compare(
     (found,) = find_all([metric])
     declared = declare(file, options, settings, seeds, name)
     if file is not None and isinstance(declared.first_possible, Experiment):
-        tell_changes(file, declared.first_possible)
+        tell_changes(file, declared.of_each("tunnel"))
     asked = Comparison(metric, to, precision, most_seeds)
     ran = run_and_print(declared, store, asked, jobs, output=output, metrics=[metric])
     if ran.tally.failed == ran.tally.total:

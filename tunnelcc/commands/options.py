@@ -81,16 +81,14 @@ def changes(
     return given | added
 
 
-def tell_changes(file: Path, experiment: Experiment) -> None:
+def tell_changes(file: Path, experiments: Iterable[Experiment]) -> None:
     """Tell what changed in the catalogue since the scenario in ``file`` was written."""
-    tunnels = [experiment.tunnel, *experiment.tunnels.values()]
-    tunnels += [experiment.tunnel_of(flow) for flow in experiment.flows]
     told = {
-        f"{file}: {tunnel.name} changed in {version}: {change}; version = '{version}' in the "
+        f"{file}: {tunnel.keys.name} changed in {version}: {change}; version = '{version}' in the "
         "tunnel's table says that the scenario is for it"
-        for tunnel in tunnels
-        if tunnel is not None
-        for version, change in tunnel.changes_since()
+        for experiment in experiments
+        for tunnel in experiment.resolved.tunnels
+        for version, change in tunnel.keys.changes_since()
     }
     for text in sorted(told):
         click.echo(text, err=True)

@@ -71,7 +71,7 @@ def sweep(
         check_name(name)
     declared = declare(file, axes, settings, seeds, name, lambda runs: _confirm(runs, yes))
     if file is not None and isinstance(declared.first_possible, Experiment):
-        tell_changes(file, declared.first_possible)
+        tell_changes(file, declared.of_each("tunnel"))
     if part is not None:
         if precision is not None or output is not None:
             expected = "no --precision and no --output, which need all parts"

@@ -57,14 +57,16 @@ class NoSeriesError(TunnelccError):
 
 @dataclass(frozen=True)
 class Row:
-    """One run: its error ("": none) and its metrics.
+    """One run: its error ("": none), its metrics, and the versions of its tunnels' entries.
 
     ``metrics``: name → number, or list with one value per flow. A failed run has none.
+    ``entries``: such as ``gost-relay-wss 0.1.0, wireguard 0.1.0``.
     """
 
     id: str
     error: str
     metrics: dict[str, Any] = field(default_factory=dict)
+    entries: str = ""
 
 
 def encode(experiment: Experiment, outcome: Result | RunError, *, series: bool = True) -> bytes:
@@ -126,9 +128,15 @@ def read_row(id_: str, file: IO[bytes]) -> Row:
         file.seek(0)  # the metrics mean something else now, and can be computed
         return row_of_all(id_, file.read())
     try:
-        return Row(id_, "", head["metrics"])
+        return Row(id_, "", head["metrics"], _listed(head.get("entries")))
     except LookupError:
         raise DamagedFileError("it has no metrics") from None
+
+
+def _listed(entries: Any) -> str:
+    """Return name and version of each entry; "" of runs of 0.2.1 and before."""
+    told = entries.items() if isinstance(entries, dict) else ()
+    return ", ".join(f"{name} {version}" for name, version in told)
 
 
 def row_of_all(id_: str, data: bytes) -> Row:
@@ -140,7 +148,7 @@ def row_of_all(id_: str, data: bytes) -> Row:
     if isinstance(run, RunError):
         return Row(id_, str(run))
     try:
-        return Row(id_, "", summarise(run))
+        return Row(id_, "", summarise(run), _listed(run.entries))
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         # A run of other models need not have measured what this version's metrics read.
         raise DamagedFileError(f"it has no metrics: {error!r}") from None

@@ -231,6 +231,21 @@ class Sweep:
             with contextlib.suppress(ConfigError):
                 yield point * len(self.seeds), self.experiment(point * len(self.seeds))
 
+    def of_each(self, word: str) -> Iterator[Experiment]:
+        """Yield a possible experiment, and those of each value of axes with ``word`` in their key.
+
+        Other axes have their first value there.
+        """
+        if isinstance(self.first_possible, Experiment):
+            yield self.first_possible
+        step = len(self.seeds)
+        for dimension in reversed(self.dimensions):
+            if any(word in axis.key for axis in dimension.axes):
+                for index in range(len(dimension)):
+                    with contextlib.suppress(ConfigError):
+                        yield self.experiment(index * step)
+            step *= len(dimension)
+
     def _spread(self) -> Iterator[int]:
         """Yield at most _MOST_TRIED points: the first ones, then others from all over the grid."""
         points = math.prod(self.shape[:-1])

@@ -25,7 +25,11 @@ if TYPE_CHECKING:
 
 NOT_RUN = "not run yet"
 _DAMAGED = "damaged: "
-_OF_RUNS = {"run": "id of the run", "error": "why there is no result"}
+_OF_RUNS = {
+    "run": "id of the run",
+    "error": "why there is no result",
+    "entries": "versions of the tunnels' entries in the catalogue",
+}
 
 
 def dataset(
@@ -41,6 +45,7 @@ def dataset(
 
     Dimensions: the axes, ``seed``, and ``flow`` for the metrics of flows (NaN if a run has fewer).
     ``run`` is the id of each run. ``error`` is the reason for missing numbers ("": none).
+    ``entries`` has the versions of its tunnels' entries.
     ``series``: also include the series of Result.dataset, over time, legs, directions and hosts;
     those of links if there is but one. ``own_metrics``: the user's, computed from the stored runs.
     """
@@ -118,13 +123,15 @@ def _read(sweep: Sweep, ids: Sequence[str], store: Store) -> dict[str, NDArray[A
         for name, metric in STORED.items()
     }
     found |= {name: np.full((count, flows), "", dtype=object) for name in TEXTS}
-    found |= {"run": np.full(count, "", dtype=object), "error": np.full(count, NOT_RUN, object)}
+    found |= {name: np.full(count, "", dtype=object) for name in _OF_RUNS}
+    found["error"][:] = NOT_RUN
     single = [name for name, metric in STORED.items() if not metric.per_flow]
     several = [*(found.keys() & {*STORED, *TEXTS}) - {*single}]
     for position, id_ in enumerate(ids):
         row = store.row(id_) if id_ else Row("", _impossible(sweep, position))
         row = row or Row(id_, _why_not(id_, store))
         found["run"][position], found["error"][position] = id_, row.error
+        found["entries"][position] = row.entries
         if not row.metrics:
             continue
         if (more := len(row.metrics["flow_cc"]) - flows) > 0:

@@ -7,6 +7,7 @@ import itertools
 import json
 import re
 
+import pandas as pd
 import pytest
 from pydantic import TypeAdapter
 
@@ -18,6 +19,7 @@ from tunnelcc.catalog.layers import PACKET_LAYERS, PacketLayers, Surroundings
 from tunnelcc.catalog.relay import RelayEntry
 from tunnelcc.schema import tag_of
 from tunnelcc.store import runfile
+from tunnelcc.sweeps import export
 
 BUILT_IN = catalog.names()
 RELAYS = [name for name in BUILT_IN if isinstance(catalog.load(name), RelayEntry)]
@@ -333,6 +335,41 @@ def test_a_scenario_is_told_what_changed_in_its_entries_since(text, is_told, tmp
                        "--store", tmp_path / "runs")  # fmt: skip
     assert code == 0
     assert ("openvpn-tcp changed in 0.2.0" in err) == is_told
+
+
+@pytest.mark.parametrize("command", ["sweep", "compare"])
+def test_changes_are_told_of_each_tunnel_of_a_sweep(command, tmp_path, run):
+    file = tmp_path / "old.toml"
+    tunnels = ["none", "wireguard", "tinc", "openvpn-tcp"]
+    axes = f"[sweep]\nseeds = 1\n'path.loss' = [0]\ntunnel = {tunnels}"
+    file.write_text("duration = '200ms'\n" + (axes if command == "sweep" else ""))
+    more = ["--tunnel", ",".join(tunnels), "--seeds", 1] if command == "compare" else []
+    code, _, err = run(command, str(file), *more, "--store", tmp_path / "runs")
+    assert code == 0
+    assert err.count(" changed in ") == 2
+    assert "tinc changed in 0.2.0" in err
+    assert "openvpn-tcp changed in 0.2.0" in err
+
+
+@pytest.mark.parametrize("suffix", [".nc", ".csv", ".parquet"])
+def test_results_of_a_sweep_name_the_versions_of_entries(suffix, tmp_path, monkeypatch):
+    tunnels = ["none", "tinc", {"name": "gost-relay-wss", "under": "wireguard"}]
+    expected = {"", "tinc 0.2.0", "gost-relay-wss 0.1.0, wireguard 0.1.0"}
+    found = tc.sweep({"duration": "200ms"}, {"tunnel": tunnels}, seeds=1, store=tmp_path, name="s",
+                     progress=False)  # fmt: skip
+    assert {*found["entries"].values.flat} == expected
+    for name in ("tinc", "wireguard"):  # those that ran, and not those of now
+        monkeypatch.setitem(catalog.load(name).changes, "9.0.0", "all")
+    found = tc.open(tmp_path / "s")
+    assert {*found["entries"].values.flat} == expected
+    file = tmp_path / f"s{suffix}"
+    export.write(found, file)
+    if suffix == ".nc":
+        read = tc.open(file)["entries"].values.flat
+    else:
+        frame = pd.read_csv(file) if suffix == ".csv" else pd.read_parquet(file)
+        read = frame["entries"].fillna("")
+    assert {*read} == expected
 
 
 def test_a_stored_run_keeps_the_versions_of_its_entries(tmp_path, monkeypatch):
