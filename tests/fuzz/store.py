@@ -54,7 +54,7 @@ class Fuzzer:
             files = sorted(it for it in store.glob("**/*") if it.is_file() and it.stat().st_size)
             file = draw.choice((*files, *sorted(self._files.iterdir())))
             if draw.random() < 0.3:
-                (store / "sweeps" / "axes.parquet").unlink()
+                (store / "sweeps" / "axes.npz").unlink()
             if not file.exists():
                 return "no table"
             before, status = file.read_bytes(), file.stat()

@@ -21,6 +21,7 @@ from tunnelcc.errors import ConfigError, Problem
 from tunnelcc.metrics.paired import CONFIDENCE, Difference
 from tunnelcc.output.tables import Table, console
 from tunnelcc.plots import check_file, differences, save
+from tunnelcc.results import provenance
 from tunnelcc.words.quantities import PERCENT
 
 _HEADINGS = (
@@ -67,7 +68,7 @@ def advise(
     _print(found)
     figure = _figure(found)
     if plot is not None and figure is not None:
-        save(figure, plot)
+        save(figure, plot, provenance.text(provenance.here()))
         click.echo(plot)
     if html is not None:
         _write_page(found, figure, html)

@@ -18,6 +18,7 @@ from tunnelcc.modules import trust
 from tunnelcc.plots import check_file, save
 from tunnelcc.plots import differences as draw_differences
 from tunnelcc.plots.standard import comparison
+from tunnelcc.results import provenance
 from tunnelcc.scenario import Experiment
 from tunnelcc.store.store import check_name
 from tunnelcc.sweeps import Sweep, export
@@ -58,11 +59,13 @@ def compare(
     if np.isnan(ran.data[found.name][1]).all():
         raise ConfigError(Problem("--metric", metric, "a metric that a run has a value of"))
     results = ran.results
+    made = provenance.text(results.attrs)
     if ran.differences is not None:
-        save(draw_differences(results, found.name, to, ran.differences.found), second)
+        drawn = draw_differences(results, found.name, to, ran.differences.found)
+        save(drawn, second, made)
         click.echo(second)
     figure, fixed = comparison(results, found.name)
-    save(figure, plot)
+    save(figure, plot, made)
     only = ", ".join(fixed)
     click.echo(f"{plot} (only {only}; `tunnelcc plot --at` draws others)" if only else plot)
     return not ran.tally.failed

@@ -13,6 +13,7 @@ import click
 from tunnelcc import scenario as scenarios
 from tunnelcc.errors import ConfigError, Problem
 from tunnelcc.modules import trust
+from tunnelcc.results import provenance
 from tunnelcc.scenario import Experiment
 from tunnelcc.schema.toml import parse_value
 
@@ -92,6 +93,12 @@ def tell_changes(file: Path, experiments: Iterable[Experiment]) -> None:
     }
     for text in sorted(told):
         click.echo(text, err=True)
+
+
+def tell_versions(name: object, made: Mapping[str, Any]) -> None:
+    """Tell if other versions than this installation's made results. ``made``: their attributes."""
+    if told := provenance.difference(made):
+        click.echo(f"{name}: {told}", err=True)
 
 
 def parsed(settings: Iterable[str]) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tunnelcc.commands.options import tell_versions
 from tunnelcc.errors import MISSING, ConfigError, Problem, unknown_name
 from tunnelcc.metrics import Metric, find, flow_harm
 from tunnelcc.output.files import make_directory
@@ -21,6 +22,7 @@ from tunnelcc.plots.selection import Selection
 from tunnelcc.plots.series import series
 from tunnelcc.plots.standard import overview, standard, wants_series
 from tunnelcc.plots.style import FORMATS, check_file, save
+from tunnelcc.results import provenance
 from tunnelcc.sweeps import open_results
 
 if TYPE_CHECKING:
@@ -89,18 +91,19 @@ def draw(
     results = open_results(path, series=options.kind == "series", metrics=own)
     if all_of_them and wants_series(results):
         results = open_results(path, series=True, metrics=own)
+    tell_versions(path, results.attrs)
     if baseline is not None:
         results = results.assign(flow_harm=flow_harm(results, open_results(baseline)))
     if not all_of_them:
         assert output is not None
-        save(_figure(results, options), output)
+        save(_figure(results, options), output, provenance.text(results.attrs))
         return [output]
     directory = output or Path(_DEFAULT_DIRECTORY)
     make_directory("--output", directory)
     files = []
     for name, figure in standard(results):
         files.append(directory / f"{name}.{suffix}")
-        save(figure, files[-1])
+        save(figure, files[-1], provenance.text(results.attrs))
     return files
 
 

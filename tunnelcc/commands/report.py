@@ -14,9 +14,11 @@ import click
 from tunnelcc import scenario as scenarios
 from tunnelcc.commands import doctor
 from tunnelcc.commands.interrupt import interruptible
+from tunnelcc.commands.options import tell_versions
 from tunnelcc.commands.sweep import find_all, parse_seeds
 from tunnelcc.errors import ConfigError, Problem
 from tunnelcc.output.files import make_directory
+from tunnelcc.results import provenance
 from tunnelcc.sweeps import Sweep, open_results, results_of, run
 
 if TYPE_CHECKING:
@@ -53,6 +55,7 @@ def report(
         found[name] = results
         if not is_scenario:
             _check(results, path)
+            tell_versions(path, results.attrs)
             scenario = output / ("scenario.toml" if len(paths) == 1 else f"{name}.toml")
             scenario.write_text(results.attrs["scenario"])
             repeat = f"tunnelcc sweep {shlex.quote(str(scenario))} --name {shlex.quote(name)}"
@@ -61,7 +64,11 @@ def report(
         made = reports.make(found[names[0]], question, columns)
     else:
         made = reports.together(found, question, columns)
-    for file in reports.write(made, output, doctor.version(), commands):
+    versions = [provenance.text(it.attrs) for it in found.values()]
+    if len(found) > 1:
+        versions = [f"{name}: {it}" for name, it in zip(found, versions, strict=True)]
+    versions.append(f"this page: {doctor.version()}")
+    for file in reports.write(made, output, versions, commands):
         click.echo(file)
 
 

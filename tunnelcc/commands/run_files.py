@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from tunnelcc.errors import ConfigError, Problem
 from tunnelcc.formats import flent, iperf3
 from tunnelcc.output import files
+from tunnelcc.results import provenance
 from tunnelcc.sweeps.export import heading
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ def _csv(result: Result) -> bytes:
     import pandas  # type: ignore[import-untyped]
 
     table = pandas.DataFrame(columns, index=series["time"].to_series())
+    table["provenance"] = provenance.text(result.provenance)  # CSV has no other place for it
     label = heading("time", series["time"].attrs)
     return bytes(table.dropna(axis="columns", how="all").to_csv(index_label=label).encode())
 

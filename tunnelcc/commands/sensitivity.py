@@ -6,10 +6,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from tunnelcc.commands.options import tell_versions
 from tunnelcc.metrics import find, own_metrics
 from tunnelcc.output.tables import Table, console
 from tunnelcc.plots.layout import finish, panels
 from tunnelcc.plots.style import check_file, save
+from tunnelcc.results import provenance
 from tunnelcc.searches.sensitivity import Influence, sensitivity
 from tunnelcc.sweeps import open_results
 
@@ -20,11 +22,12 @@ def run(results: Path, metric: str, flow: int | None, output: Path | None) -> No
     if output is not None:
         check_file(output)
     data = open_results(results, metrics=own_metrics([metric]) if ":" in metric else ())
+    tell_versions(results, data.attrs)
     rows = sensitivity(data, metric, flow)
     of = "" if flow is None else f" of flow {flow}"
     _print(rows, f"What explains {found.name}{of}")
     if output is not None:
-        _draw(rows, f"{found.long_name}{of}", output)
+        _draw(rows, f"{found.long_name}{of}", output, provenance.text(data.attrs))
 
 
 def _print(rows: Sequence[Influence], title: str) -> None:
@@ -35,7 +38,7 @@ def _print(rows: Sequence[Influence], title: str) -> None:
     Table(title, columns, cells, (1,), notes).print(console())
 
 
-def _draw(rows: Sequence[Influence], title: str, output: Path) -> None:
+def _draw(rows: Sequence[Influence], title: str, output: Path, made: str) -> None:
     with panels(1) as (figure, (ax,)):
         places = range(len(rows))[::-1]
         ax.barh(
@@ -47,4 +50,4 @@ def _draw(rows: Sequence[Influence], title: str, output: Path) -> None:
         ax.set_xlabel("part of the variance that the key explains")
         ax.grid(False, axis="y")
         finish(figure, [ax], title[0].upper() + title[1:])
-        save(figure, output)
+        save(figure, output, made)

@@ -138,7 +138,7 @@ class Ran:
     @cached_property
     def results(self) -> xarray.Dataset:
         """The results as tc.sweep() returns them."""
-        return as_dataset(self.declared, self.data, self.along, provenance())
+        return as_dataset(self.declared, self.data, self.along, provenance(self.declared))
 
 
 def run_and_print(

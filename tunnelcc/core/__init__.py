@@ -245,6 +245,15 @@ def native_only() -> str:
     return str(vars(load()).get("NATIVE_ONLY", ""))
 
 
+def model_version() -> str:
+    """Return the version of the models, such as ``"1"``; with a digest if built from source.
+
+    ``"1+3f2a9c01"``: the digest is of the models' code without comments, so that runs of changed
+    models are new. See ``models/experiment/model-version.h``.
+    """
+    return str(load().model_version())
+
+
 def build() -> str:
     """Return which engine runs the models, and what it was built with."""
     about = load().build()

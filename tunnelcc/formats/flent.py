@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tunnelcc._version import __version__
 from tunnelcc.formats.measurement import Measurement, Pings, Stream, list_of, number, table_of
+from tunnelcc.results import provenance
 
 if TYPE_CHECKING:
     from tunnelcc.results.result import Result
@@ -75,8 +75,10 @@ def write(result: Result) -> bytes:
         "LOCAL_HOST": "client",
         "HOST": "server",
         "DATA_FILENAME": "tunnelcc.flent.gz",
-        "FLENT_VERSION": f"tunnelcc {__version__}",
-        "NOTE": note,
+        "FLENT_VERSION": f"tunnelcc {result.provenance['tunnelcc']}",
+        "KERNEL_NAME": "Linux, simulated",
+        "KERNEL_RELEASE": result.provenance["kernel"],
+        "NOTE": "; ".join(filter(None, (note, provenance.text(result.provenance)))),
         "TEST_PARAMETERS": {f"{way}_streams": str(n) for way, n in streams.items() if n},
         "SERIES_META": units,
     }

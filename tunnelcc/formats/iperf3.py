@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tunnelcc._version import __version__
 from tunnelcc.formats.measurement import (
     Measurement,
     Stream,
@@ -22,6 +21,7 @@ from tunnelcc.formats.measurement import (
     segment_size,
     table_of,
 )
+from tunnelcc.results import provenance
 
 if TYPE_CHECKING:
     from tunnelcc.results.result import Result
@@ -38,8 +38,8 @@ def write(result: Result) -> dict[str, Any]:
     return {
         "start": {
             "connected": [{"socket": flow + 1} for flow in range(len(sampled))],
-            "version": f"tunnelcc {__version__}",
-            "system_info": "simulated",
+            "version": f"tunnelcc {result.provenance['tunnelcc']}",
+            "system_info": f"simulated: {provenance.text(result.provenance)}",
             "tcp_mss": _mss(result, 0),
             "test_start": {
                 "protocol": _protocol(result), "num_streams": len(sampled), "omit": 0,

@@ -10,6 +10,7 @@ import numpy as np
 
 from tunnelcc.plots.layout import set_title
 from tunnelcc.plots.style import STYLE, save, take_literally
+from tunnelcc.results import provenance
 from tunnelcc.words.quantities import RATE, spaced
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ def plot_beside(result: Result, measured: Measurement, file: Path | None = None)
         set_title(figure, f"{title}\nbeside {Path(measured.source).name}")
         take_literally(figure)
         if file is not None:
-            save(figure, file)
+            save(figure, file, provenance.text(result.provenance))
     return figure
 
 

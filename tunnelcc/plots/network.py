@@ -14,6 +14,7 @@ from tunnelcc.network.topology import ResolvedLink, Step, Topology
 from tunnelcc.network.traffic import Traffic
 from tunnelcc.plots.flows import tunnel_name
 from tunnelcc.plots.style import STYLE, category_style, check_file, save, take_literally
+from tunnelcc.results import provenance
 from tunnelcc.schema.units import format_rate, format_time
 from tunnelcc.words.quantities import LARGE_RATE, RATE, spaced
 
@@ -107,7 +108,7 @@ def plot_network(result: Result, file: str | Path | None = None) -> Figure:
         draw_network(figure.subplots(), result)
         take_literally(figure)
         if file is not None:
-            save(figure, Path(file))
+            save(figure, Path(file), provenance.text(result.provenance))
     return figure
 
 

@@ -15,7 +15,7 @@ from tunnelcc.plots.flows import Kind, colours, kinds, style_of
 from tunnelcc.plots.layout import set_title
 from tunnelcc.plots.network import draw_network, has_network, network_height
 from tunnelcc.plots.style import STYLE, category_style, check_file, save, take_literally
-from tunnelcc.results import fair
+from tunnelcc.results import fair, provenance
 from tunnelcc.words.quantities import RATE, spaced
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def plot_run(result: Result, file: str | Path | None = None) -> Figure:
         set_title(figure, "\n".join([heading, *map(spaced, _limit_line(result))]))
         take_literally(figure)
         if file is not None:
-            save(figure, Path(file))
+            save(figure, Path(file), provenance.text(result.provenance))
     return figure
 
 

@@ -81,6 +81,9 @@ LARGE_TEXT: dict[Any, Any] = {
     "lines.markersize": 7,
 }
 FORMATS = files.FIGURE_FORMATS
+# Of metadata: what they have for what made a figure (PNG specification; Dublin Core; ISO 32000).
+_ABOUT = {"png": "Description", "svg": "Description", "pdf": "Subject"}
+_DATES = {"svg": "Date", "pdf": "CreationDate"}
 
 
 def algorithm_style(name: str) -> dict[str, Any]:
@@ -172,13 +175,17 @@ def use_fonts_with_letters(figure: Figure) -> str:
     return "".join(sorted(lacking))
 
 
-def save(figure: Figure, file: Path | str) -> None:
+def save(figure: Figure, file: Path | str, made: str = "") -> None:
     """Write the figure without dates, so that equal figures give equal files.
 
+    ``made``: what made its numbers (``provenance.text()``), which the file's metadata then has.
     Tells on standard error of letters that no font of this machine has.
     """
     file = Path(file)
-    dates = {"png": None, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
+    suffix = file.suffix[1:].lower()
+    metadata: dict[str, str | None] = {_DATES[suffix]: None} if suffix in _DATES else {}
+    if made:
+        metadata[_ABOUT[suffix]] = made
     import matplotlib as mpl
 
     if boxes := use_fonts_with_letters(figure):
@@ -190,7 +197,7 @@ def save(figure: Figure, file: Path | str) -> None:
     try:
         with mpl.rc_context(STYLE), warnings.catch_warnings(), files.replacing(file) as new:
             warnings.filterwarnings("ignore", "Glyph .* missing from font")  # told above
-            figure.savefig(new, metadata=dates[file.suffix[1:].lower()])
+            figure.savefig(new, metadata=metadata)
     except OSError as error:
         expected = "a file that can be written"
         raise ConfigError(Problem("plot", str(file), expected, error.strerror or "")) from None

@@ -25,7 +25,6 @@ from tunnelcc.report import compared, html
 from tunnelcc.report.cell import Cell, label
 from tunnelcc.schema.toml import parse_toml
 from tunnelcc.sweeps.columns import Variables
-from tunnelcc.sweeps.columns import write as write_columns
 from tunnelcc.sweeps.table import named, of_runs, share_heading, shares_of, shown_in
 from tunnelcc.words import causes
 
@@ -210,7 +209,7 @@ def _references(results: xarray.Dataset) -> list[tuple[str, str]]:
         ("tunnelcc", _entry("software", "tunnelcc", {
             "author": "{The tunnelcc authors}",
             "title": "{tunnelcc: a simulator for congestion control across tunnels}",
-            "version": __version__,
+            "version": str(results.attrs.get("tunnelcc") or __version__),
         })),
         ("ns3", _entry("incollection", "ns3", {
             "author": "Riley, George F. and Henderson, Thomas R.",
@@ -287,20 +286,19 @@ def as_frame(report: Report) -> Any:
 
 
 def write(
-    report: Report, directory: Path, versions: str, commands: Sequence[str]
+    report: Report, directory: Path, versions: Sequence[str], commands: Sequence[str]
 ) -> Iterator[Path]:
-    """Write figures, the table (Parquet, CSV and LaTeX), BibTeX and the page.
+    """Write figures, the table (CSV and LaTeX), BibTeX and the page.
+
+    ``versions``: sentences on what made the results and the page.
 
     Yield each file when it is there: figures take a second each.
     """
     for name, figure in report.figures:
         file = directory / f"{name}.pdf"
-        save(figure, file)
+        save(figure, file, "; ".join(versions))
         yield file
     frame = as_frame(report)
-    file = directory / "table.parquet"
-    write_columns(file, dict(frame.items()))
-    yield file
     texts = {
         "table.csv": frame.to_csv(index=False), "table.tex": as_latex(report),
         "references.bib": "\n\n".join(it for _, it in report.references) + "\n",

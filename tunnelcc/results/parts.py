@@ -15,6 +15,7 @@ from tunnelcc.analysis.counters import path_leg
 from tunnelcc.analysis.values import Cause
 from tunnelcc.network.resolved import ResolvedNetwork
 from tunnelcc.network.topology import Step
+from tunnelcc.results import provenance
 from tunnelcc.results.measured import (
     ConnectionPart,
     CrossTrafficPart,
@@ -54,9 +55,18 @@ class Parts:
         self._arrays: dict[str, Any] = {}
 
     @cached_property
+    def provenance(self) -> dict[str, Any]:
+        """What made the run: versions of package and models, kernel profile, entries, seed.
+
+        A store's run has those of its time; None for what nobody wrote down then.
+        """
+        return provenance.of(self.experiment.resolved)
+
+    @property
     def entries(self) -> dict[str, str]:
         """Tunnel → version of its entry in the catalogue. A store's run has that of its time."""
-        return {it.keys.name: it.keys.entry.version for it in self.experiment.resolved.tunnels}
+        entries: dict[str, str] = self.provenance["entries"]
+        return entries
 
     def __getitem__(self, name: str) -> Any:
         """Return a variable as an array, as ``Result.dataset`` has it. Raises KeyError."""

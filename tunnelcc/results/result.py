@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tunnelcc import core, metrics
-from tunnelcc._version import __version__
 from tunnelcc.errors import ConfigError, Problem, unknown_name
 from tunnelcc.metrics import AnyMetric, Metric
 from tunnelcc.results import totals, variables
@@ -208,8 +207,9 @@ class Result(Parts):
 
         attributes = {
             "title": self.experiment.title,
-            "tunnelcc": __version__,
+            **self.provenance,
             "entries": json.dumps(self.entries),
+            "seed": str(self.experiment.seed),  # netCDF 3 has no integers of 64 bits
             "experiment": json.dumps(self.experiment.table()),
             "derived": json.dumps(self.derived),
             "totals": "after the warm-up, unless long_name says since the start",
@@ -227,7 +227,8 @@ class Result(Parts):
         Names are those of ``metrics`` and ``dataset``, and ``units`` has their units. Totals leave
         out the warm-up, but those that ``since_start`` lists.
         """
-        return totals.totals(self, self.names, self.metrics, self.own_metrics)
+        found = totals.totals(self, self.names, self.metrics, self.own_metrics)
+        return {**self.provenance, **found}
 
     def to_json(self, indent: int | None = 2) -> str:
         """Return to_dict() as JSON text."""

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from tunnelcc import metrics
-from tunnelcc._version import __version__
 from tunnelcc.metrics import Metric
 from tunnelcc.results import variables
 from tunnelcc.results.measured import plain
@@ -38,8 +37,6 @@ def totals(
         if one.since_start:
             found.since_start.add(one.name)
     table = {
-        "tunnelcc": __version__,
-        "entries": run.entries,
         "experiment": run.experiment.table(),
         "derived": run.derived,
         "metrics": {**found.metrics(single), **found.of_run()},

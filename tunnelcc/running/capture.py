@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from tunnelcc import core
-from tunnelcc._version import __version__
 from tunnelcc.errors import ConfigError, Problem, nearest
 from tunnelcc.network.resolved import ResolvedNetwork
 from tunnelcc.output.files import make_directory
+from tunnelcc.results import provenance
 from tunnelcc.schema import kinds
 from tunnelcc.schema.units import UnitError
 from tunnelcc.specification.captured import tunnel_packets
@@ -66,7 +66,7 @@ class Capture:
         return {
             "file": os.devnull if self.file is None else str(self.file),
             "qlog": "" if self.qlog is None else str(self.qlog),
-            "program": f"tunnelcc {__version__}",
+            "program": provenance.text(provenance.of(network)),
             "snap": self._snap_bytes(),
             "ip": network.experiment.path.ip,
             "limit": self._parsed("--capture-limit", self.limit, _LIMIT),

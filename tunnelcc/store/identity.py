@@ -16,20 +16,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from tunnelcc import core
+from tunnelcc.core import model_version
 from tunnelcc.scenario import Experiment
 from tunnelcc.specification import experiment_spec, spec_text
 
 _DIGEST_BYTES = 16
-
-
-def model_version() -> str:
-    """Return the version of the models, such as ``"1"``; with a digest if built from source.
-
-    ``"1+3f2a9c01"``: the digest is of the models' code without comments, so that runs of changed
-    models are new. See ``models/experiment/model-version.h``.
-    """
-    return str(core.load().model_version())
 
 
 def sources(table: object) -> str:

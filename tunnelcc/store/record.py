@@ -23,7 +23,7 @@ class Record:
     """A sweep. ``tunnelcc`` and ``models``: the versions that ran it. ``scenario``: its TOML.
 
     ``runs``: the number of runs. ``ids``: those known so far, in order; "" for an impossible run.
-    ``sources``: see ``identity.sources()``; "": not known.
+    ``sources``: see ``identity.sources()``. ``kernel``: profiles of its hosts. "": not known.
     """
 
     tunnelcc: str
@@ -32,6 +32,12 @@ class Record:
     runs: int
     ids: list[str]
     sources: str = ""
+    kernel: str = ""
+
+    @property
+    def provenance(self) -> dict[str, str]:
+        """What made its runs, as far as it is known."""
+        return {"tunnelcc": self.tunnelcc, "models": self.models, "kernel": self.kernel}
 
 
 def is_id(text: str) -> bool:

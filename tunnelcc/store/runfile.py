@@ -11,10 +11,11 @@ It has text and the measurements::
 
 The last two are absent if the run failed, or if its series were not wanted. ``body`` in the head is
 their checksum. Among measurements, ``{"shape": [2, 3]}`` stands for the next six numbers. ``code``
-is the version of the metrics. ``files`` has the SHA-256 of the files that the experiment names
-(tunnels, profiles), because their contents are part of it. ``directory`` is the folder of relative
-file names. Read from another folder, the experiment has full names, unless the files were copied
-too. Equal runs give equal files.
+is the version of the metrics; ``tunnelcc``, ``models`` and ``entries`` are those of the package,
+the models and the tunnels' entries. ``files`` has the SHA-256 of the files that the experiment
+names (tunnels, profiles), because their contents are part of it. ``directory`` is the folder of
+relative file names. Read from another folder, the experiment has full names, unless the files were
+copied too. Equal runs give equal files.
 """
 
 from __future__ import annotations
@@ -83,7 +84,7 @@ def encode(experiment: Experiment, outcome: Result | RunError, *, series: bool =
     body = b""
     if isinstance(outcome, Result):
         head["code"] = summary_version()
-        head["entries"] = outcome.entries
+        head |= {it: outcome.provenance[it] for it in ("tunnelcc", "models", "entries")}
         head["metrics"] = summarise(outcome)
         if series:
             body = _body(outcome)
@@ -168,7 +169,8 @@ def decode(data: bytes) -> Result | RunError:
         result = Result(found, _measured(table, np.frombuffer(numbers, "<f8")))
     except (LookupError, TypeError, ValueError) as error:
         raise DamagedFileError(f"it lacks measurements of a run: {error!r}") from None
-    result.entries = head.get("entries", {})  # those of 0.2.1 and before have none
+    versions = {it: head.get(it) for it in ("tunnelcc", "models")}  # 0.2.1 and before: none
+    result.provenance |= {**versions, "entries": head.get("entries", {})}
     return result
 
 

@@ -9,7 +9,7 @@
     runs/ab/abcd….metrics   one run without its series
     runs/ab/abcd….failed    why a run failed
     sweeps/NAME.json        a sweep: its declaration, and the ids of its runs
-    sweeps/NAME.parquet     all metrics of a large sweep, see ``columns``; made anew if it is lost
+    sweeps/NAME.npz         all metrics of a large sweep, see ``columns``; made anew if it is lost
 
 Several processes may use a store at the same time.
 """
@@ -273,7 +273,7 @@ class Store:
     def remove_sweep(self, name: str) -> None:
         """Delete a sweep. Its runs stay. Raises StoreError."""
         try:
-            for suffix in (".json", ".parquet"):
+            for suffix in (".json", ".npz", ".parquet"):  # the last one: of 0.2.1 and before
                 (self._sweeps / f"{name}{suffix}").unlink(missing_ok=True)
         except OSError as error:
             raise self._cannot_write(error) from error
@@ -282,7 +282,7 @@ class Store:
 
     def columns_file(self, name: str) -> Path:
         """Return the file of a sweep's columns."""
-        return self._sweeps / f"{name}.parquet"
+        return self._sweeps / f"{name}.npz"
 
     def state(self) -> str:
         """Return a text that changes when a run is added, replaced or removed."""

@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tunnelcc import system
-from tunnelcc._version import __version__
 from tunnelcc.errors import ConfigError, Problem, TunnelccError
 from tunnelcc.metrics import STORED, TEXTS, AnyMetric, Metric, own_metrics
 from tunnelcc.output.progress import RunsProgress
+from tunnelcc.results import provenance as made
 from tunnelcc.running import memory
 from tunnelcc.scenario import Experiment
 from tunnelcc.schema.toml import parse_toml
-from tunnelcc.store import METRICS, RUN, Store, StoreError, model_version
+from tunnelcc.store import METRICS, RUN, Store, StoreError
 from tunnelcc.store.identity import sources
 from tunnelcc.store.record import Record
 from tunnelcc.sweeps.columns import LEAST_RUNS
@@ -207,16 +207,16 @@ def results_of(
     """
     own = own_metrics(metrics)
     store = Store(directory)
-    return dataset(declared, tally.ids, store, provenance(), series=series, own_metrics=own)
+    return dataset(declared, tally.ids, store, provenance(declared), series=series, own_metrics=own)
 
 
-def provenance() -> dict[str, str]:
-    """Return the versions that results of this process are of."""
-    return {"tunnelcc": __version__, "models": model_version()}
+def provenance(declared: Sweep) -> dict[str, str]:
+    """Return what makes the runs of a sweep here: versions, and profiles of kernels."""
+    return {**made.here(), "kernel": declared.kernels}
 
 
 def _record(declared: Sweep, ids: list[str]) -> Record:
-    return Record(**provenance(), scenario=declared.to_toml(), runs=len(declared), ids=ids)
+    return Record(**provenance(declared), scenario=declared.to_toml(), runs=len(declared), ids=ids)
 
 
 def open_results(
@@ -262,8 +262,7 @@ def _dataset(
     if len(declared) != record.runs:
         file = f"the sweep {name} in {store.directory}"
         raise StoreError(f"{file} is damaged: it has {len(declared)} runs instead of {record.runs}")
-    versions = {"tunnelcc": record.tunnelcc, "models": record.models}
-    return dataset(declared, record.ids, store, versions, series=series, own_metrics=own)
+    return dataset(declared, record.ids, store, record.provenance, series=series, own_metrics=own)
 
 
 def _open_netcdf(path: Path) -> xarray.Dataset:

@@ -32,6 +32,7 @@ from typing import Any
 from tunnelcc import scenario
 from tunnelcc.errors import MISSING, ConfigError, Problem, unknown_name
 from tunnelcc.modules import trust
+from tunnelcc.results import provenance
 from tunnelcc.scenario import Experiment
 from tunnelcc.schema.toml import write_toml
 from tunnelcc.sweeps.axes import (
@@ -204,6 +205,15 @@ class Sweep:
         keys = [axis.key for dimension in self.dimensions for axis in dimension.axes]
         found = self.first_possible
         return "" if isinstance(found, ConfigError) else conditions(found, keys)
+
+    @property
+    def kernels(self) -> str:
+        """The profiles of the kernel that its hosts have: the values of axes, or the base's."""
+        axes = (axis for it in self.dimensions for axis in it.axes if axis.key.endswith(".kernel"))
+        if values := sorted({str(value) for axis in axes for value in axis.values}):
+            return ", ".join(values)
+        found = self.first_possible
+        return "" if isinstance(found, ConfigError) else provenance.kernels(found.resolved)
 
     @cached_property
     def first_possible(self) -> Experiment | ConfigError:

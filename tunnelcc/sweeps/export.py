@@ -2,7 +2,7 @@
 """Results as files for other programs: netCDF (.nc), CSV (.csv) and Parquet (.parquet).
 
 Headings of CSV have units: ``goodput (bit/s)``. Columns of Parquet have names alone, which queries
-name.
+name. What made the runs is in attributes, in Parquet's metadata, and in a column of CSV.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from tunnelcc.errors import ConfigError, Problem
 from tunnelcc.output import files
+from tunnelcc.results import provenance
 from tunnelcc.sweeps import columns
 
 if TYPE_CHECKING:
@@ -28,6 +29,8 @@ def check_file(file: Path) -> None:
         hint = "figures are written by --plot" if file.suffix[1:] in files.FIGURE_FORMATS else ""
         expected = "a file ending in " + ", ".join(_SUFFIXES)
         raise ConfigError(Problem("output", str(file), expected, hint))
+    if file.suffix == ".parquet":
+        columns.need_pyarrow()
     if not file.parent.is_dir():
         raise ConfigError(Problem("output", str(file), "a file in an existing directory"))
     files.check_file("output", file)
@@ -38,7 +41,9 @@ def write(results: xarray.Dataset, file: Path) -> None:
     check_file(file)
     try:
         if file.suffix == ".parquet":
-            columns.write(file, columns.table(_variables(results), _variables(results.coords)))
+            about = {str(key): str(value) for key, value in results.attrs.items()}
+            rows = columns.table(_variables(results), _variables(results.coords))
+            columns.write_parquet(file, rows, about)
             return
         with files.replacing(file) as new:
             if file.suffix == ".nc":
@@ -52,6 +57,7 @@ def write(results: xarray.Dataset, file: Path) -> None:
                 rows = table.to_dataframe().reset_index().rename(columns=headings)
                 for name in rows.columns[rows.dtypes.map(lambda it: it.kind not in "biuf")]:
                     rows[name] = [_cell(it) for it in rows[name]]
+                rows["provenance"] = provenance.text(results.attrs)  # CSV has no other place for it
                 rows.to_csv(new, index=False)
     except OSError as error:
         expected = "a file that can be written"

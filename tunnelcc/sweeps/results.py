@@ -19,6 +19,7 @@ from tunnelcc.sweeps import columns
 from tunnelcc.sweeps.axes import SEED
 from tunnelcc.sweeps.columns import Variables
 from tunnelcc.sweeps.declaration import Sweep
+from tunnelcc.words.lists import numbers
 
 if TYPE_CHECKING:
     import xarray
@@ -62,8 +63,10 @@ def as_dataset(
     import xarray
 
     title = str(sweep.base.get("title", "")) or sweep.conditions
-    attributes = {"title": title, "scenario": sweep.to_toml()}
-    return xarray.Dataset(_for_xarray(data), _for_xarray(along), {**attributes, **provenance})
+    attributes = {
+        "title": title, "scenario": sweep.to_toml(), "seeds": numbers(sweep.seeds), **provenance,
+    }  # fmt: skip
+    return xarray.Dataset(_for_xarray(data), _for_xarray(along), attributes)
 
 
 def _for_xarray(variables: Variables) -> dict[str, xarray.Variable]:
@@ -105,7 +108,7 @@ def variables(
     for name, doc in _OF_RUNS.items():
         data[name] = (dims, rows[name].reshape(shape), {"long_name": doc})
     if is_large and found is None and not any(map(_is_damage, rows["error"])):
-        columns.save(file, data, along, key)
+        columns.save(file, data, key)
     if own_metrics:
         _add_own(data, own_metrics, store, flows)
     flow = (("flow",), np.arange(flows), {"long_name": "flow"})

@@ -59,8 +59,9 @@ def result(request):
 def test_the_json_has_its_schema(result):
     totals = json.loads(result.to_json())
     assert set(totals) == {
-        "tunnelcc", "entries", "experiment", "derived", "since_start", "units", "metrics", "flows",
-        "cross_traffic", "pings", "links", "tunnels", "hosts", "users", "carriers",
+        "tunnelcc", "models", "kernel", "entries", "seed", "experiment", "derived", "since_start",
+        "units", "metrics", "flows", "cross_traffic", "pings", "links", "tunnels", "hosts", "users",
+        "carriers",
     }  # fmt: skip
     for flow in totals["flows"]:
         _check(flow, FLOW)
@@ -266,7 +267,7 @@ def test_the_json_says_which_totals_count_from_the_start(tunnel):
             flows=[{"cc": "cubic", "count": 2}], tunnel=tunnel, duration="4s", warmup=warmup,
         )  # fmt: skip
         totals = json.loads(tc.run(experiment, progress=False).to_json())
-        for key in ("tunnelcc", "experiment", "derived", "units"):
+        for key in ("tunnelcc", "models", "kernel", "seed", "experiment", "derived", "units"):
             del totals[key]
         found.append((totals.pop("since_start"), sorted(_totals(totals))))
     (since_start, whole), (_, later) = found

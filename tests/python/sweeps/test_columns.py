@@ -4,13 +4,15 @@
 from __future__ import annotations
 
 import shutil
+import sys
 
 import numpy as np
 import pytest
-from fastparquet import ParquetFile
+from pyarrow import parquet
 
 import tunnelcc as tc
 from tunnelcc import sweeps
+from tunnelcc.results import provenance
 from tunnelcc.store import METRICS, Store
 from tunnelcc.sweeps import columns, results
 
@@ -47,10 +49,16 @@ def _sweep(store, seeds=2, **options):
     return tc.sweep(BASE, AXES, seeds, store=store, jobs=1, name="x", progress=False, **options)
 
 
-def test_a_large_sweep_is_a_table_that_other_programs_read(swept, monkeypatch):
+def test_a_large_sweep_is_a_table_that_other_programs_read(swept, tmp_path, run, monkeypatch):
     store, done = swept
     assert {*Store(store).kinds().values()} == {METRICS}
-    table = ParquetFile(str(store / "sweeps" / "x.parquet")).to_pandas()
+    file = tmp_path / "x.parquet"
+    code, _, err = run("store", "export", "x", file, "--store", store)
+    assert code == 0, err
+    read = parquet.read_table(file)
+    about = {key.decode(): it.decode() for key, it in read.schema.metadata.items()}
+    assert about.items() >= {**provenance.here(), "kernel": "6.18", "seeds": "1 and 2"}.items()
+    table = read.to_pandas()
     assert len(table) == 8
     assert table["path.rtt"].tolist() == [0.01] * 4 + [0.02] * 4
     assert table["cc"].tolist() == ["bbr", "bbr", "cubic", "cubic"] * 2
@@ -105,7 +113,7 @@ def test_series_are_kept_where_they_are_asked_for(copied, tmp_path):
 @pytest.mark.parametrize("seed", range(8))
 def test_a_damaged_table_is_made_anew(swept, seed):
     store, done = swept
-    file = store / "sweeps" / "x.parquet"
+    file = store / "sweeps" / "x.npz"
     data = bytearray(file.read_bytes())
     draw = np.random.default_rng(seed)
     for place in draw.integers(0, len(data), 1 + seed):
@@ -117,7 +125,7 @@ def test_a_damaged_table_is_made_anew(swept, seed):
 
 def test_where_no_table_can_be_written_runs_are_read(copied):
     store, done = copied
-    file = store / "sweeps" / "x.parquet"
+    file = store / "sweeps" / "x.npz"
     file.unlink()
     file.mkdir()
     assert tc.open(store / "x").identical(done)
@@ -132,10 +140,11 @@ def test_failed_and_impossible_runs_are_in_the_table(tmp_path):
     assert (tally.cached, tally.failed) == (2, 2)
 
 
-def test_results_are_exported_as_parquet(swept, tmp_path, run):
-    store, done = swept
-    file = tmp_path / "x.parquet"
-    code, _, err = run("store", "export", "x", file, "--store", store)
-    assert code == 0, err
-    table = ParquetFile(str(file)).to_pandas()
-    np.testing.assert_array_equal(table["goodput"], done["goodput"].values.ravel())
+def test_who_lacks_pyarrow_is_told_before_anything_runs(tmp_path, run, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    code, out, err = run(
+        "sweep", "--axis", "cc=bbr,cubic", "--output", tmp_path / "x.parquet", "--store", tmp_path
+    )
+    assert (code, out) == (2, "")
+    assert "pip install 'tunnelcc[parquet]'" in err
+    assert not list(tmp_path.iterdir())
