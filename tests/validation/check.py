@@ -53,7 +53,8 @@ class Check:
     ``name``: unique, starts with its group. ``metric``: the metric that it is a cell of. ``source``
     and ``condition``: in words. ``slow``: not in the quick suite. ``cause``: the known cause of a
     miss, which is shown but changes no verdict. ``known_off``: a deviation with a measured cause;
-    the check fails only if it is further off.
+    the check fails only if it is further off. ``full``: of a goodput, whether the measured link was
+    full, so that rate and headers alone give it.
     """
 
     name: str
@@ -67,6 +68,7 @@ class Check:
     slow: bool = False
     cause: str = ""
     known_off: float | None = None
+    full: bool | None = None
 
     @property
     def group(self) -> str:
@@ -145,3 +147,10 @@ class Share:
     def reached(self) -> bool:
         """Whether enough cells pass."""
         return self.target is None or self.passed >= self.target * (self.cells - self.known)
+
+
+#: A goodput of at least this part of what rate, headers and loss allow is that of a full link. No
+#: measured cell of programs lies between 0.88 and 0.9.
+FULL = 0.9
+#: Ends the name of a metric of cells whose measured runs disagree. They decide nothing.
+VARIES = ", where the program varies"

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from tunnelcc.metrics import mean
 from tunnelcc.scenario import Experiment
 from validation import causes, theory
-from validation.check import Case, Check, Group, Kind, Measure
+from validation.check import FULL, Case, Check, Group, Kind, Measure
 from validation.compare import Between, MeanNear, SameBranches, SameFrequency
 from validation.measure import Measurement, Run, Series
 from validation.reference import (
@@ -424,7 +424,8 @@ def _queue_and_ratio(
 def _goodput(name: str, condition: str, cell: ReferenceCell, cases: tuple[Case, ...]) -> Check:
     metric = "goodput" if cell.is_stable else "goodput where the reference varies"
     comparison = _goodput_near(cell)
-    return Check(name, metric, SOURCE, condition, cases, goodputs, comparison, Kind.CELL)
+    full = comparison.target >= FULL * cell.rate * (1 - cell.loss) * _PAYLOAD_SHARE
+    return Check(name, metric, SOURCE, condition, cases, goodputs, comparison, Kind.CELL, full=full)
 
 
 def _goodput_near(cell: ReferenceCell) -> MeanNear:

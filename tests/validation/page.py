@@ -38,7 +38,7 @@ def render(report: Report) -> str:
         title=f"Validation of tunnelcc {__version__}: {verdict}",
         counts=table.counts(report),
         kinds=table.KINDS,
-        shares=table.shares(report),
+        shares=[table.shares(report), table.splits(report)],
         missed=table.checks("", missed, with_cause=True),
         groups=[(it, table.checks("", report.of_group(it))) for it in report.groups],
         pictures=figures.draw(report),

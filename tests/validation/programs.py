@@ -15,10 +15,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
+import tunnelcc as tc
 from tunnelcc.metrics import mean
 from tunnelcc.scenario import Experiment
 from validation import causes
-from validation.check import Case, Check, Group, Kind
+from validation.check import FULL, VARIES, Case, Check, Group, Kind
 from validation.compare import MeanNear
 from validation.linux import lateness
 from validation.measure import Connection, FlowMeasurement, Measurement
@@ -199,9 +200,18 @@ def _check(cell: ProgramCell, quantity: _Quantity) -> Iterator[Check]:
             measure=measure,
             comparison=quantity.near(mean(values)),
             slow=cell.loss > 0 or cell.flows > 1 or cell.beside,
+            full=_is_full(cell, mean(values)) if quantity.key == "goodput" else None,
         ),
         values,
     )
+
+
+def _is_full(cell: ProgramCell, goodput: float) -> bool:
+    """Whether the tunnel's flows filled the link, alone or beside another flow."""
+    sizes = tc.sizes(experiment(cell))
+    beside = mean([run.beside for run in cell.runs]) if cell.beside else 0.0
+    most = RATE * (1 - cell.loss) * sizes.mss / sum(sizes.outer)
+    return goodput + beside >= FULL * most
 
 
 def against_runs(check: Check, values: Sequence[float], decides: bool = True) -> Check:
@@ -211,7 +221,7 @@ def against_runs(check: Check, values: Sequence[float], decides: bool = True) ->
     """
     assert isinstance(check.comparison, MeanNear)
     repeats = max(values) - min(values) <= check.comparison.margin
-    metric = check.metric if repeats else f"{check.metric}, where the program varies"
+    metric = check.metric if repeats else check.metric + VARIES
     return replace(check, metric=metric, kind=Kind.CELL if repeats and decides else Kind.TOLD)
 
 

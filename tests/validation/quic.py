@@ -19,7 +19,7 @@ from typing import Any
 
 from tunnelcc.scenario import Experiment
 from validation.carriers import REFERENCE, Cell, Comparison, cells, goodput
-from validation.check import Case, Check, Kind
+from validation.check import VARIES, Case, Check, Kind
 from validation.compare import MeanNear, SameBranches
 from validation.linux import lateness
 from validation.measure import Measurement
@@ -92,7 +92,7 @@ def queue_checks() -> Iterator[Check]:
             is_queue = what != "queue" or fmean(runs) > _LEAST_QUEUE
             yield Check(
                 f"programs/quic-{what}/{cell.name}",
-                f"{what} of QUIC's carriers{'' if repeats else ', where the program varies'}",
+                f"{what} of QUIC's carriers{'' if repeats else VARIES}",
                 "Hysteria",
                 f"{cell.setup}, {cell.rtt:g} ms, 1 BDP, {100 * cell.loss:g} % lost",
                 (case,),

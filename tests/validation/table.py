@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from tunnelcc._version import __version__
 from tunnelcc.output.tables import Table, console
-from validation.check import Outcome, Verdict
+from validation.check import VARIES, Outcome, Verdict
 from validation.suite import Report
 
 _FILE_WIDTH = 160
@@ -38,6 +38,8 @@ def print_report(report: Report) -> None:
             out.print(f"{', '.join(names)}: {cause}", markup=False)
     if report.shares:
         shares(report).print(out, KINDS)
+    if (split := splits(report)).rows:
+        split.print(out)
     verdict = "validation passed" if report.passed else "validation failed"
     out.print(f"\n{verdict}: {counts(report)}", style="bold")
 
@@ -112,6 +114,38 @@ def checks(title: str, outcomes: Iterable[Outcome], *, with_cause: bool = False)
         rows.append((*row, outcome.cause or "not known") if with_cause else row)
     columns = ("verdict", "check", "condition", "source", "expected", "tolerance", "got")
     return Table(title, (*columns, "cause") if with_cause else columns, rows)
+
+
+def splits(report: Report) -> Table:
+    """Return what the counts of measured programs and goodputs hide: easy cells, excluded cells.
+
+    A line for a metric whose cells are partly excluded, and for goodputs over a link that is full,
+    where rate and headers give the answer, and over one that is not.
+    """
+    rows = []
+    metrics = dict.fromkeys(it.check.metric.removesuffix(VARIES) for it in report.outcomes)
+    for metric in metrics:
+        of_metric = [it for it in report.outcomes if it.check.metric.removesuffix(VARIES) == metric]
+        excluded = [it for it in of_metric if it.check.metric != metric]
+        if excluded:
+            rows.append((metric, *_split(of_metric, excluded)))
+        for full, name in ((True, "link full"), (False, "link not full")):
+            some = [it for it in of_metric if it.check.full is full]
+            if some:
+                rest = [it for it in some if it in excluded]
+                rows.append((f"{metric}, {name}", *_split(some, rest)))
+    columns = ("metric", "decided", "excluded, because runs disagree", "all")
+    return Table("Cells within the tolerance, by kind", columns, rows, (1, 2, 3))
+
+
+def _split(outcomes: Sequence[Outcome], excluded: Sequence[Outcome]) -> tuple[str, str, str]:
+    decided = [it for it in outcomes if it not in excluded]
+    return _met(decided), _met(excluded), _met(outcomes)
+
+
+def _met(outcomes: Sequence[Outcome]) -> str:
+    met = sum(it.judgement.passed for it in outcomes)
+    return f"{met} of {len(outcomes)}" if outcomes else "–"
 
 
 def shares(report: Report) -> Table:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import csv
 import json
 import re
+from collections import Counter
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from functools import partial
@@ -36,8 +37,8 @@ from validation import (
     virtual,
 )
 from validation.__main__ import validate
-from validation.check import Group, Kind, Verdict
-from validation.compare import Between, MeanNear, SameBranches, SameFrequency
+from validation.check import VARIES, Group, Kind, Outcome, Verdict
+from validation.compare import Between, Judgement, MeanNear, SameBranches, SameFrequency
 from validation.reference import DATA, branch_counts, cells, series
 
 GROUPS = (linux, programs, theory, bbr, bbr3, virtual)
@@ -284,6 +285,33 @@ QUICK_FLOORS = {
     "virtual clock: RTT of ping, median": 27,  # of 29
     "virtual clock: RTT of ping, 95th percentile": 27,  # of 29
 }
+
+
+def test_cells_of_a_full_link_are_told_from_others():
+    found = Counter(it.full for it in programs.checks() if it.full is not None)
+    assert found == {True: 48, False: 10}
+    of_linux = [it for it in linux.group().checks if it.metric == "goodput"]
+    assert Counter(it.full for it in of_linux) == {True: 31, False: 40}
+    (lossy,) = (it for it in of_linux if it.name == "linux/goodput/cubic/40ms/5%")
+    assert not lossy.full
+
+
+def test_excluded_cells_are_counted_beside_the_others():
+    def outcome(metric, passed, full):
+        check = replace(checks(theory)[0], metric=metric, full=full)
+        return Outcome(check, (1.0,), Judgement("1", passed, 1.0))
+
+    outcomes = (
+        outcome("goodput", True, True),
+        outcome("goodput", False, False),
+        outcome("goodput" + VARIES, True, False),
+    )
+    table_ = table.splits(suite.Report((), outcomes, (), {}))
+    assert table_.rows == [
+        ("goodput", "1 of 2", "1 of 1", "2 of 3"),
+        ("goodput, link full", "1 of 1", "–", "1 of 1"),
+        ("goodput, link not full", "0 of 1", "1 of 1", "1 of 2"),
+    ]
 
 
 def test_quick_suite(tmp_path, capsys):
