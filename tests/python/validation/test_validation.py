@@ -28,9 +28,11 @@ from validation import (
     calls,
     causes,
     figures,
+    kcp,
     linux,
     page,
     programs,
+    quic,
     suite,
     table,
     theory,
@@ -285,6 +287,39 @@ QUICK_FLOORS = {
     "virtual clock: RTT of ping, median": 27,  # of 29
     "virtual clock: RTT of ping, 95th percentile": 27,  # of 29
 }
+
+
+#: The one time when known deviations were raised; the log says so.
+_RAISED = {
+    f"programs/call-jitter/gost-relay-mwss/call-beside-1-cubic/40ms-{bdp}bdp-0%" for bdp in (1, 4)
+}
+
+
+def test_known_deviations_are_in_the_log_and_only_go_down():
+    with (DATA / "log.csv").open(newline="") as file:
+        lines = list(csv.DictReader(file))
+    assert [it["date"] for it in lines] == sorted(it["date"] for it in lines)
+    last = dict[str, str]()
+    for line in (it for it in lines if it["kind"] == "known"):
+        assert line["before"] == last.get(
+            line["cells"], line["before"] if line["after"] == "" else ""
+        )
+        is_raise = float(line["after"] or 0) > float(line["before"] or "inf")
+        assert not is_raise or line["cells"] in _RAISED
+        last[line["cells"]] = line["after"]
+    every = (*checks(linux, bbr3, theory, virtual), *programs.group(calls.checks()).checks)
+    every += (*kcp.checks(), *quic.checks(), *quic.queue_checks())
+    now = {it.name: it.known_off for it in every if it.known_off}
+    assert now == {name: float(off) for name, off in last.items() if off}
+
+
+def test_replaced_measurements_are_kept():
+    def runs(name):
+        with (DATA / "programs" / name).open(newline="") as file:
+            return Counter(line["tunnel"] for line in csv.DictReader(file))
+
+    assert runs("tunnels-replaced.csv") == {"openvpn-tcp": 22, "vtun": 12}
+    assert runs("tunnels.csv")["openvpn-2.6-tcp"] == 33
 
 
 def test_cells_of_a_full_link_are_told_from_others():
