@@ -19,7 +19,7 @@ from typing import Any
 
 import click
 
-from tunnelcc.commands.common import jobs_option, store_option, trust_option
+from tunnelcc.commands.common import again_option, jobs_option, store_option, trust_option
 from tunnelcc.errors import MISSING, ConfigError, Problem, TunnelccError, nearest, unknown_name
 
 _PATH = click.Path(path_type=Path)
@@ -299,6 +299,7 @@ def run(
 @store_option
 @trust_option
 @click.option("--name", help="Name of the results in the store (default: one for each comparison).")
+@again_option
 @click.option(
     "--metric", default="goodput", show_default=True,
     help="Metric of the figures and differences: a name, or module:function for one of your own.",
@@ -359,6 +360,12 @@ def compare(scenario: Path | None, settings: tuple[str, ...], **options: Any) ->
 )  # fmt: skip
 @click.option("--output", "-o", type=_PATH, help="Save the results (.nc, .csv or .parquet).")
 @click.option("--yes", is_flag=True, help="Start any number of runs without a question.")
+@again_option
+@click.option(
+    "--dry-run", is_flag=True,
+    help="Run one run at most. Tell how many there are, how long they take, and which conditions "
+        "are impossible.",
+)  # fmt: skip
 def sweep(
     scenario: Path | None, axes: tuple[str, ...], settings: tuple[str, ...], **options: Any
 ) -> None:
@@ -436,6 +443,7 @@ def measure_(
 @jobs_option
 @store_option
 @trust_option
+@again_option
 @_metrics_option
 @click.option(
     "--output", "-o", type=_PATH, default="report", show_default=True, help="Directory to write to."
@@ -446,18 +454,19 @@ def report_(
     seeds: str | None,
     jobs: int | None,
     store: Path,
+    again: bool,
     metrics: tuple[str, ...],
     output: Path,
 ) -> None:
     """Write a page of results as papers have: table, figures, limits, versions, commands.
 
     SCENARIO is a .toml file, whose sweep (or one experiment) is run; RESULTS is STORE/NAME. Several
-    have one table. Beside the page are the table for LaTeX and as CSV and Parquet, the figures as
+    have one table. Beside the page are the table for LaTeX and as CSV, the figures as
     PDF, and BibTeX of what the results stand on.
     """
     from tunnelcc.commands.report import report
 
-    report(paths, question, seeds, jobs, store, metrics, output)
+    report(paths, question, seeds, jobs, store, metrics, output, again=again)
 
 
 @cli.command("fit")
@@ -558,6 +567,35 @@ def store_rm(names: tuple[str, ...], directory: Path) -> None:
     from tunnelcc.commands import store as command
 
     command.remove(directory, names)
+
+
+@store.command("prune")
+@click.option("--all", "every", is_flag=True, help="Also those of these models.")
+@click.option("--dry-run", is_flag=True, help="Tell how many there are, and delete none.")
+@_store_option
+def store_prune(every: bool, dry_run: bool, directory: Path) -> None:
+    """Delete runs of other models that no sweep has any more.
+
+    Nothing finds them. Searches and `tc.run_stored` have runs of no sweep, too, and find those that
+    the installed models made; --all deletes them.
+    """
+    from tunnelcc.commands import store as command
+
+    command.prune(directory, every=every, dry_run=dry_run)
+
+
+@store.command("merge")
+@click.argument("others", metavar="STORE...", nargs=-1, required=True, type=_PATH)
+@_store_option
+def store_merge(others: tuple[Path, ...], directory: Path) -> None:
+    """Copy runs and sweeps of other stores, such as those of other machines, to one.
+
+    The others stay as they are. Two different sweeps of one name are an error, and then nothing is
+    copied.
+    """
+    from tunnelcc.commands import store as command
+
+    command.merge(directory, others)
 
 
 @store.command("verify")

@@ -100,11 +100,25 @@ class RunError(TunnelccError):
     """A run that did not finish."""
 
 
-def nearest(name: str, known: Iterable[str]) -> str:
-    """Return ``did you mean …?`` with the known name that is most similar, or an empty string.
+#: Names of keys and metrics that are gone → the new one, and the version that renamed it. They are
+#: told for two versions, and the change log of that version has both.
+RENAMED = {
+    "rate_trace": ("trace", "0.2.0"),
+    "carrier_retransmits": ("path_retransmits", "0.2.0"),
+}
 
-    A dotted name is as similar as its last part: ``path.rtt`` to ``rtt``.
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Return what was meant by a name that is none of ``known``, or an empty string.
+
+    It is the new name of one that is gone, or else the most similar one. A dotted name is as
+    similar as its last part: ``path.rtt`` to ``rtt``.
     """
+    known = list(known)
+    prefix, dot, last = str(name).rpartition(".")
+    now, version = RENAMED.get(last, ("", ""))
+    if now and now in (it.rpartition(".")[2] for it in known):
+        return f"it is {prefix + dot + now!r} since {version}"
     choices: dict[str, str] = {}
     for choice in sorted(known, key=lambda choice: choice.count(".")):
         choices.setdefault(choice.lower(), choice)

@@ -215,7 +215,7 @@ def _swept(
     declared = Sweep(table, axes, seeds)
     digest = hashlib.sha256(declared.to_toml().encode()).hexdigest()[:8]
     declared.name = f"advise-{digest}"
-    tally = run_sweep(declared, store, jobs=jobs, progress=progress)
+    tally = run_sweep(declared, store, jobs=jobs, progress=progress, again=True)
     return results_of(declared, tally, store), tally
 
 

@@ -22,6 +22,11 @@ store_option = click.option(
     "--store", type=click.Path(path_type=Path), default="runs", show_default=True,
     help="Directory of finished runs, which are not run again.",
 )  # fmt: skip
+again_option = click.option(
+    "--again", is_flag=True,
+    help="Run a sweep of the store again if other models made it. Its runs of before stay until "
+        "`tunnelcc store prune`.",
+)  # fmt: skip
 trust_option = click.option(
     "--trust", is_flag=True, is_eager=True, expose_value=False, callback=_grant_trust,
     help="Run code that a scenario or a paper's folder names or holds, with all your rights.",

@@ -32,6 +32,7 @@ def compare(
     jobs: int | None,
     store: Path,
     name: str | None,
+    again: bool,
     metric: str,
     plot: Path,
     output: Path | None,
@@ -53,7 +54,7 @@ def compare(
     if file is not None and isinstance(declared.first_possible, Experiment):
         tell_changes(file, declared.of_each("tunnel"))
     asked = Comparison(metric, to, precision, most_seeds)
-    ran = run_and_print(declared, store, asked, jobs, output=output, metrics=[metric])
+    ran = run_and_print(declared, store, asked, jobs, output=output, metrics=[metric], again=again)
     if ran.tally.failed == ran.tally.total:
         return False  # the first error is told
     if np.isnan(ran.data[found.name][1]).all():

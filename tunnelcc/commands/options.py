@@ -18,6 +18,8 @@ from tunnelcc.scenario import Experiment
 from tunnelcc.schema.toml import parse_value
 
 if TYPE_CHECKING:
+    import xarray
+
     from tunnelcc.sweeps import Sweep
 
 #: Option → the key that it sets.
@@ -99,6 +101,21 @@ def tell_versions(name: object, made: Mapping[str, Any]) -> None:
     """Tell if other versions than this installation's made results. ``made``: their attributes."""
     if told := provenance.difference(made):
         click.echo(f"{name}: {told}", err=True)
+
+
+def read_results(path: Path, **options: Any) -> xarray.Dataset:
+    """Open results, and tell if other versions than this one made them. See ``tc.open``.
+
+    Raises ConfigError also if no run of them can be read.
+    """
+    from tunnelcc.sweeps import open_results
+
+    found = open_results(path, **options)
+    if found["goodput"].isnull().all() and "error" in found:
+        reason = next(filter(None, found["error"].to_numpy().flat), "")
+        raise ConfigError(Problem("results", str(path), "a run with a result", str(reason)))
+    tell_versions(path, found.attrs)
+    return found
 
 
 def parsed(settings: Iterable[str]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tunnelcc.commands.options import tell_versions
+from tunnelcc.commands.options import read_results
 from tunnelcc.errors import MISSING, ConfigError, Problem, unknown_name
 from tunnelcc.metrics import Metric, find, flow_harm
 from tunnelcc.output.files import make_directory
@@ -88,10 +88,9 @@ def draw(
             own.append(find(text, f"--{name}"))
             changed: dict[str, Any] = {name: own[-1].name}
             options = replace(options, **changed)
-    results = open_results(path, series=options.kind == "series", metrics=own)
+    results = read_results(path, series=options.kind == "series", metrics=own)
     if all_of_them and wants_series(results):
         results = open_results(path, series=True, metrics=own)
-    tell_versions(path, results.attrs)
     if baseline is not None:
         results = results.assign(flow_harm=flow_harm(results, open_results(baseline)))
     if not all_of_them:

@@ -14,12 +14,12 @@ import click
 from tunnelcc import scenario as scenarios
 from tunnelcc.commands import doctor
 from tunnelcc.commands.interrupt import interruptible
-from tunnelcc.commands.options import tell_versions
+from tunnelcc.commands.options import read_results
 from tunnelcc.commands.sweep import find_all, parse_seeds
 from tunnelcc.errors import ConfigError, Problem
 from tunnelcc.output.files import make_directory
 from tunnelcc.results import provenance
-from tunnelcc.sweeps import Sweep, open_results, results_of, run
+from tunnelcc.sweeps import Sweep, results_of, run
 
 if TYPE_CHECKING:
     import xarray
@@ -33,6 +33,8 @@ def report(
     store: Path,
     metrics: Sequence[str],
     output: Path,
+    *,
+    again: bool,
 ) -> None:
     """Write the report of scenarios (.toml), which are run, and of results. Raises ConfigError."""
     from tunnelcc.report import results as reports
@@ -51,11 +53,10 @@ def report(
     for name, path in zip(names, paths, strict=True):
         is_scenario = path.suffix == ".toml"
         with interruptible():
-            results = _run(path, seeds, jobs, store) if is_scenario else open_results(path)
+            results = _run(path, seeds, jobs, store, again) if is_scenario else read_results(path)
         found[name] = results
         if not is_scenario:
             _check(results, path)
-            tell_versions(path, results.attrs)
             scenario = output / ("scenario.toml" if len(paths) == 1 else f"{name}.toml")
             scenario.write_text(results.attrs["scenario"])
             repeat = f"tunnelcc sweep {shlex.quote(str(scenario))} --name {shlex.quote(name)}"
@@ -80,7 +81,9 @@ def _check(results: xarray.Dataset, path: Path) -> None:
         raise ConfigError(Problem("report", str(path), expected, f"it lacks {missing[0]}"))
 
 
-def _run(path: Path, seeds: str | None, jobs: int | None, store: Path) -> xarray.Dataset:
+def _run(
+    path: Path, seeds: str | None, jobs: int | None, store: Path, again: bool
+) -> xarray.Dataset:
     """Return the results of a scenario: of its sweep, or of one experiment with several seeds."""
     declared = Sweep(scenarios.read_scenario(path), seeds=parse_seeds(seeds), name=path.stem)
-    return results_of(declared, run(declared, store, jobs=jobs), store)
+    return results_of(declared, run(declared, store, jobs=jobs, again=again), store)

@@ -6,14 +6,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from tunnelcc.commands.options import tell_versions
+from tunnelcc.commands.options import read_results
 from tunnelcc.metrics import find, own_metrics
 from tunnelcc.output.tables import Table, console
 from tunnelcc.plots.layout import finish, panels
 from tunnelcc.plots.style import check_file, save
 from tunnelcc.results import provenance
 from tunnelcc.searches.sensitivity import Influence, sensitivity
-from tunnelcc.sweeps import open_results
 
 
 def run(results: Path, metric: str, flow: int | None, output: Path | None) -> None:
@@ -21,8 +20,7 @@ def run(results: Path, metric: str, flow: int | None, output: Path | None) -> No
     found = find(metric, "--metric")
     if output is not None:
         check_file(output)
-    data = open_results(results, metrics=own_metrics([metric]) if ":" in metric else ())
-    tell_versions(results, data.attrs)
+    data = read_results(results, metrics=own_metrics([metric]) if ":" in metric else ())
     rows = sensitivity(data, metric, flow)
     of = "" if flow is None else f" of flow {flow}"
     _print(rows, f"What explains {found.name}{of}")

@@ -10,9 +10,11 @@ from typing import Any
 
 import click
 
+from tunnelcc.commands.options import read_results, tell_versions
 from tunnelcc.commands.reproduction import command
 from tunnelcc.errors import ConfigError, Problem, RunError
 from tunnelcc.metrics import METRICS
+from tunnelcc.results import provenance
 from tunnelcc.store.store import Store, StoreError
 from tunnelcc.sweeps import export as exports
 from tunnelcc.sweeps import open_results
@@ -36,19 +38,23 @@ def list_sweeps(directory: Path) -> None:
             rows += [row.error] if row is not None else []
         impossible = record.ids.count("")
         failed = sum(map(bool, rows)) + impossible
-        damaged = sum(bool(store.damage(id_)) for id_ in others)
-        missing = record.runs - len(rows) - impossible - damaged
+        unread = sum(bool(store.damage(id_)) for id_ in others)
+        missing = record.runs - len(rows) - impossible - unread
         counts = [f"{record.runs} runs", f"{failed} failed", f"{missing} missing"]
-        if damaged:
-            counts.append(f"{damaged} damaged (`tunnelcc store verify` names them)")
-        click.echo(f"{name}: {', '.join(counts)}")
+        if unread:
+            counts.append(f"{unread} that cannot be read (`tunnelcc store ls {name}` tells why)")
+        told = provenance.difference(record.provenance)
+        click.echo(f"{name}: {', '.join(counts)}" + (f"; {told}" if told else ""))
     files, size = store.size()
-    click.echo(f"{files} runs in {size / 1e6:.1f} MB")
+    unnamed = len(store.unnamed())
+    told = f", {unnamed} of no sweep (`tunnelcc store prune`)" if unnamed else ""
+    click.echo(f"{files} runs in {size / 1e6:.1f} MB{told}")
 
 
 def list_runs(directory: Path, name: str) -> None:
     """Print a line for each run of a sweep: id, axes, seed, and goodput or error."""
     results = open_results(directory / name)
+    tell_versions(directory / name, results.attrs)
     dims = results["goodput"].dims
     frame = results[["run", "goodput", "error"]].to_dataframe().reset_index()
     axes = [column for column in frame.columns if column in results.coords]
@@ -73,9 +79,10 @@ def show(directory: Path, name: str) -> None:
     id_ = store.find(name)
     row = store.row(id_)
     if row is None:
-        raise StoreError(f"run {id_} is damaged: {store.damage(id_)}")
+        raise StoreError(f"run {id_} cannot be read: {store.damage(id_)}")
     experiment = store.experiment(id_)
     click.echo(f"run {id_}")
+    tell_versions(id_, store.versions(id_))
     click.echo(command(experiment))
     if row.error:
         click.echo(f"failed: {row.error}")
@@ -134,7 +141,7 @@ def export(directory: Path, name: str, file: Path, *, series: bool) -> None:
     exports.check_file(file)
     store = _existing(directory)
     if name in store.sweep_names():
-        exports.write(open_results(directory / name, series=series), file)
+        exports.write(read_results(directory / name, series=series), file)
         return
     id_ = store.find(name)
     run = store.load(id_)
@@ -142,7 +149,33 @@ def export(directory: Path, name: str, file: Path, *, series: bool) -> None:
         raise ConfigError(Problem("run", id_, "a run that succeeded", str(run)))
     if file.suffix != ".nc":
         raise ConfigError(Problem("output", str(file), "a file that ends in .nc, for one run"))
+    tell_versions(id_, run.provenance)
     exports.write(run.dataset, file)
+
+
+def prune(directory: Path, *, every: bool, dry_run: bool) -> None:
+    """Delete the runs that no sweep has and other models made. ``every``: also of these models."""
+    store = _existing(directory)
+    if broken := dict(store.damaged_sweeps()):
+        raise StoreError(
+            f"{next(iter(broken.values()))}; until then nobody knows which runs belong to it"
+        )
+    ids = [id_ for id_ in store.unnamed() if every or store.is_outdated(id_)]
+    size = sum(store.bytes_of(id_) for id_ in ids)
+    if not dry_run:
+        store.remove(ids)
+        store.clean()
+    does = "would be deleted" if dry_run else "deleted"
+    click.echo(f"{len(ids)} runs of no sweep {does}, {size / 1e6:.1f} MB")
+
+
+def merge(directory: Path, others: Sequence[Path]) -> None:
+    """Copy the runs and sweeps of other stores."""
+    stores = [_existing(it) for it in others]
+    target = Store(directory)
+    for store in stores:
+        runs, sweeps = target.merge(store)
+        click.echo(f"{store.directory}: {runs} runs and {sweeps} sweeps are new in {directory}")
 
 
 def _existing(directory: Path) -> Store:

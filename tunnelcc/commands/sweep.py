@@ -62,6 +62,8 @@ def sweep(
     most_seeds: int,
     series: bool = False,
     part: str | None = None,
+    again: bool = False,
+    dry_run: bool = False,
 ) -> bool:
     """Run a sweep and print its results. Return whether every run succeeded."""
     find_all(metrics)
@@ -69,18 +71,28 @@ def sweep(
         export.check_file(output)
     if name is not None:
         check_name(name)
-    declared = declare(file, axes, settings, seeds, name, lambda runs: _confirm(runs, yes))
+    declared = declare(
+        file, axes, settings, seeds, name, lambda runs: _confirm(runs, yes or dry_run)
+    )
     if file is not None and isinstance(declared.first_possible, Experiment):
         tell_changes(file, declared.of_each("tunnel"))
+    if dry_run:
+        from tunnelcc.commands.dry_run import dry_run as tell
+
+        tell(declared, store, jobs, series=series or None)
+        return True
     if part is not None:
         if precision is not None or output is not None:
             expected = "no --precision and no --output, which need all parts"
             raise ConfigError(Problem("--part", part, expected))
-        return _run_part(declared, store, _part(part), jobs, dask, timeout, series or None)
+        return _run_part(
+            declared, store, _part(part), jobs, dask, timeout, series or None, again=again
+        )
     comparison = Comparison(metrics[0] if metrics else "goodput", to, precision, most_seeds)
     ran = run_and_print(
-        declared, store, comparison, jobs, dask, timeout, output, metrics, series=series
-    )
+        declared, store, comparison, jobs, dask, timeout, output, metrics,
+        series=series, again=again,
+    )  # fmt: skip
     return not ran.tally.failed
 
 
@@ -100,6 +112,8 @@ def _run_part(
     dask: str | None,
     timeout: float | None,
     series: bool | None,
+    *,
+    again: bool,
 ) -> bool:
     """Run every n-th run of a sweep. Return whether each succeeded."""
     number, count = part
@@ -109,8 +123,9 @@ def _run_part(
 
     with interruptible():
         tally = run(
-            declared, store, jobs=jobs, client=dask, timeout=timeout, series=series, wanted=wanted
-        )
+            declared, store, jobs=jobs, client=dask, timeout=timeout, series=series,
+            wanted=wanted, again=again,
+        )  # fmt: skip
     _report(tally, store / declared.name, f", part {number} of {count}")
     return not tally.failed
 
@@ -152,6 +167,7 @@ def run_and_print(
     metrics: Sequence[str] = (),
     *,
     series: bool = False,
+    again: bool = False,
 ) -> Ran:
     """Run a sweep and print its results. ``output``: also write them there.
 
@@ -168,7 +184,7 @@ def run_and_print(
     own = own_metrics(metrics)
     with interruptible():
         keep = True if series or own else None
-        start = partial(run, jobs=jobs, client=dask, timeout=timeout, series=keep)
+        start = partial(run, jobs=jobs, client=dask, timeout=timeout, series=keep, again=again)
         known = None
         if comparison.precision is None:
             tally = start(declared, store)

@@ -52,5 +52,5 @@ def difference(made: Mapping[str, Any]) -> str:
     versions = here()
     if all(made.get(it) == version for it, version in versions.items()):
         return ""
-    told = text({it: made.get(it) for it in versions}) or "a version of tunnelcc before 0.2.2"
+    told = text({it: made.get(it) for it in versions}) or "tunnelcc 0.2.1 or before"
     return f"made by {told}; this is {text(versions)}"

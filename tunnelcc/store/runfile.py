@@ -32,6 +32,7 @@ import numpy as np
 
 from tunnelcc import system
 from tunnelcc.errors import ConfigError, RunError, TunnelccError
+from tunnelcc.results import provenance
 from tunnelcc.results.result import Result
 from tunnelcc.scenario import Experiment
 from tunnelcc.schema.toml import MAX_BYTES
@@ -50,6 +51,10 @@ _HEAD_BYTES = 16_384
 
 class DamagedFileError(TunnelccError):
     """A file of the store is damaged, or cannot be used any more."""
+
+
+class OlderFileError(DamagedFileError):
+    """A file of a version whose runs cannot be read any more. It is whole."""
 
 
 class NoSeriesError(TunnelccError):
@@ -90,7 +95,7 @@ def encode(experiment: Experiment, outcome: Result | RunError, *, series: bool =
             body = _body(outcome)
             head["body"] = _digest(body)
     else:
-        head["error"] = str(outcome)
+        head |= {**provenance.here(), "error": str(outcome)}
     text = json.dumps(head, separators=(",", ":"), check_circular=False).encode()
     return b"%s%d\n%s %d\n%s\n%s" % (_MAGIC, FORMAT, _digest(text).encode(), len(body), text, body)
 
@@ -172,6 +177,15 @@ def decode(data: bytes) -> Result | RunError:
     versions = {it: head.get(it) for it in ("tunnelcc", "models")}  # 0.2.1 and before: none
     result.provenance |= {**versions, "entries": head.get("entries", {})}
     return result
+
+
+def versions(data: bytes) -> dict[str, str]:
+    """Return the versions of package and models that made a run; of 0.2.1 and before, none.
+
+    Raises DamagedFileError.
+    """
+    head, _ = _parts(data)
+    return {it: head[it] for it in ("tunnelcc", "models") if it in head}
 
 
 def experiment(data: bytes) -> Experiment:
@@ -265,7 +279,7 @@ def _before_head(data: bytes) -> tuple[str, int, int]:
     if number > FORMAT or (version.isdigit() and not number):
         raise DamagedFileError(f"it has format {version.decode()[:20]} of a newer tunnelcc")
     if 0 < number < _OLD:
-        raise DamagedFileError(
+        raise OlderFileError(
             "an older tunnelcc wrote it, in which measurements had other names; run it again"
         )
     digest, _, length = second.partition(b" ")

@@ -22,15 +22,18 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import IO, TypeVar
 
 from tunnelcc import system
+from tunnelcc.core import model_version
 from tunnelcc.errors import ConfigError, Problem, RunError, TunnelccError, nearest
 from tunnelcc.results.result import Result
 from tunnelcc.scenario import Experiment
 from tunnelcc.store import record as records
 from tunnelcc.store import runfile
+from tunnelcc.store.identity import run_id
 from tunnelcc.store.record import Record, is_id
 from tunnelcc.store.runfile import NoSeriesError, Row
 
@@ -131,13 +134,58 @@ class Store:
 
     def damage(self, id_: str) -> str:
         """Read a run's file and return why it cannot be used; "" if it can, or is absent."""
+        return str(self._problem(id_) or "")
+
+    def _problem(self, id_: str) -> runfile.DamagedFileError | None:
         try:
             runfile.row_of_all(id_, self._read(id_))
         except (FileNotFoundError, NoSeriesError):
-            return ""
+            return None
         except runfile.DamagedFileError as error:
-            return str(error)
-        return ""
+            return error
+        return None
+
+    def is_outdated(self, id_: str) -> bool:
+        """Whether other models than this installation's made a run, so that nothing finds it."""
+        try:
+            data = self._read(id_)
+            made = runfile.versions(data)
+            if "models" in made:
+                return made["models"] != model_version()
+            return run_id(runfile.experiment(data)) != id_
+        except runfile.OlderFileError:
+            return True
+        except (FileNotFoundError, TunnelccError):
+            return False  # damaged
+
+    def unnamed(self) -> list[str]:
+        """Return the ids of the runs that no sweep has."""
+        named = {id_ for name in self.sweep_names() for id_ in self.sweep(name).ids}
+        return [id_ for id_ in self.ids() if id_ not in named]
+
+    def merge(self, other: Store) -> tuple[int, int]:
+        """Take runs and sweeps of another store. Return the numbers of new runs and of sweeps.
+
+        What both have stays as it is here, but a sweep takes the runs that the same sweep has there
+        in addition. Raises ConfigError, before anything is copied, if both have different sweeps of
+        one name, and StoreError.
+        """
+        records_there = {name: other.sweep(name) for name in other.sweep_names()}
+        names = set(self.sweep_names())
+        for name in names & records_there.keys():
+            here, there = self.sweep(name), records_there[name]
+            if (here.scenario, here.models) != (there.scenario, there.models):
+                expected = f"a name that {self.directory} does not have for another sweep"
+                raise ConfigError(Problem("sweep", str(other.directory / name), expected))
+        kinds, runs = self.kinds(), 0
+        for id_, suffix in other.kinds().items():
+            known = kinds.get(id_)
+            if known is None or _SUFFIXES.index(suffix) < _SUFFIXES.index(known):
+                self.add(id_, suffix, other._read(id_))
+                runs += 1
+        for name, record in records_there.items():
+            self.update_sweep(name, partial(_longer, record))
+        return runs, len(records_there.keys() - names)
 
     def load(self, id_: str) -> Result | RunError:
         """Return a run, or the error that it ended with. Raises StoreError, NoSeriesError."""
@@ -164,6 +212,15 @@ class Store:
     def ids(self) -> Iterator[str]:
         """Yield the ids of all runs, in order."""
         yield from sorted(self.kinds())
+
+    def versions(self, id_: str) -> dict[str, str]:
+        """Return the versions that made a run. Raises StoreError."""
+        return self._decoded(id_, runfile.versions)
+
+    def bytes_of(self, id_: str) -> int:
+        """Return the size of a run's file."""
+        file = self._there(id_)
+        return os.stat(file).st_size if file else 0
 
     def size(self) -> tuple[int, int]:
         """Return the number of runs and the total size of their files in bytes."""
@@ -202,8 +259,9 @@ class Store:
     def damaged(self) -> Iterator[tuple[str, str]]:
         """Read every file. Yield (id, problem) of the runs that cannot be used."""
         for id_ in self.ids():
-            if what := self.damage(id_):
-                yield id_, what
+            problem = self._problem(id_)
+            if problem is not None and not isinstance(problem, runfile.OlderFileError):
+                yield id_, str(problem)
 
     def clean(self) -> None:
         """Delete incomplete files of killed processes, and the index of earlier versions."""
@@ -381,6 +439,11 @@ class Store:
             f"the store {self.directory} cannot be written: {error.strerror}; finished "
             "runs are kept"
         )
+
+
+def _longer(new: Record, there: Record | None) -> Record | None:
+    """Return the record of a sweep that has more runs than the one that is there, or None."""
+    return new if there is None or len(new.ids) > len(there.ids) else None
 
 
 def _unreadable(error: OSError) -> runfile.DamagedFileError:

@@ -65,6 +65,7 @@ def sweep(
     series: bool = False,
     metrics: Sequence[AnyMetric] = (),
     many: bool = False,
+    again: bool = False,
 ) -> xarray.Dataset:
     """Simulate all combinations of a Sweep and return the results as an xarray Dataset.
 
@@ -82,6 +83,7 @@ def sweep(
     - ``metrics``: functions of your own: each takes a run and returns a number, or one for each
       flow.
     - ``many``: allow more than 100,000 runs.
+    - ``again``: run a sweep again that other models made. Without it, that is an error.
 
     Dimensions of the Dataset are the axes, ``seed`` and, for metrics of flows, ``flow``; values are
     in SI units. A failed run has NaN, and ``error`` has the reason. Raises ConfigError,
@@ -102,7 +104,7 @@ def sweep(
     declared = Sweep(base, axes, seeds, name, on_count=check)
     tally = run(
         declared, store, jobs=jobs, client=client, timeout=timeout, progress=progress,
-        series=True if series or own else None,
+        series=True if series or own else None, again=again,
     )  # fmt: skip
     return results_of(declared, tally, store, series=series, metrics=own)
 
@@ -117,14 +119,18 @@ def run(
     progress: bool = True,
     series: bool | None = None,
     wanted: Callable[[int], bool] | None = None,
+    again: bool = False,
 ) -> Tally:
     """Simulate the runs of a sweep that the store in ``directory`` does not have.
 
     ``series``: keep series over time; default: of at most MOST_WITH_SERIES runs. ``wanted``: which
-    of the runs, by position; default: all. Raises ConfigError if the store has another sweep with
-    this name, TunnelccError.
+    of the runs, by position; default: all. ``again``: also if other models made those that are
+    there, which its name then no longer stands for. Raises ConfigError if the store has another
+    sweep with this name, TunnelccError.
     """
     store = Store(directory)
+    if not again:
+        _check_models(declared.name, store)
     if series is None:
         series = len(declared) <= MOST_WITH_SERIES
     with RunsProgress(enabled=progress) as shown:
@@ -144,6 +150,20 @@ def run(
             )  # fmt: skip
         finally:
             recorder.save()
+
+
+def _check_models(name: str, store: Store) -> None:
+    """Raise ConfigError if the store has runs of this sweep that other models made."""
+    if name not in store.sweep_names():
+        return
+    try:
+        there = store.sweep(name).provenance
+    except StoreError:
+        return
+    if there["models"] != made.here()["models"]:
+        expected = "a sweep of these models; --again (in Python again=True) runs it again"
+        problem = Problem("sweep", str(store.directory / name), expected, made.difference(there))
+        raise ConfigError(problem)
 
 
 def _check_memory(declared: Sweep, known: Callable[[int], str | None]) -> None:

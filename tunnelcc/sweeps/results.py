@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import xarray
 
 NOT_RUN = "not run yet"
-_DAMAGED = "damaged: "
+_CANNOT = "cannot be read: "
 _OF_RUNS = {
     "run": "id of the run",
     "error": "why there is no result",
@@ -173,11 +173,11 @@ def _add_own(data: Variables, own_metrics: Sequence[Metric], store: Store, flows
 
 def _why_not(id_: str, store: Store) -> str:
     damage = store.damage(id_)
-    return f"{_DAMAGED}{damage}" if damage else NOT_RUN
+    return f"{_CANNOT}{damage}" if damage else NOT_RUN
 
 
 def _is_damage(error: str) -> bool:
-    return error.startswith(_DAMAGED)
+    return error.startswith(_CANNOT)
 
 
 def _impossible(sweep: Sweep, position: int) -> str:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -11,6 +12,10 @@ import pytest
 
 import tunnelcc as tc
 from helpers import ROOT, load_script
+from tunnelcc.errors import RENAMED
+from tunnelcc.metrics import METRICS
+from tunnelcc.scenario import Experiment
+from tunnelcc.schema import keys_of
 
 wheels = load_script(ROOT / "waf-config/wheels.py")
 
@@ -22,6 +27,39 @@ def test_the_changelog_and_the_citation_have_the_version_of_the_package_and_its_
     cited = re.search(r"^version: (.*)\ndate-released: (.*)$", citation, re.MULTILINE)
     assert latest[1] == cited[1] == tc.__version__
     assert latest[2] in (cited[2], "not released yet")
+
+
+def test_a_key_or_a_metric_that_is_gone_has_a_new_name_for_two_versions():
+    """released-names.json has those of the last versions; a release adds its own."""
+    released = json.loads((ROOT / "tests/python/documents/released-names.json").read_text())
+    there = {*(it.key for it in keys_of(Experiment)), *METRICS}
+    parts = {name.rpartition(".")[2] for name in there}
+    for names in released.values():
+        gone = {*names["keys"], *names["metrics"]} - there
+        assert {name.rpartition(".")[2] for name in gone} <= RENAMED.keys()
+    _, *sections = re.split("(?m)^## ", (ROOT / "CHANGELOG.md").read_text("utf-8"))
+    versions = [re.match(r"[\d.]+|Unreleased", it)[0] for it in sections]
+    told = dict(zip(versions, sections, strict=True))
+    minors = [it for it in versions if it.endswith(".0")]
+    for old, (new, version) in RENAMED.items():
+        assert new in parts
+        assert old not in parts
+        assert version in minors[:2], f"{old} was told for two versions: take it out of the table"
+        assert re.search(rf"`[\w.]*\b{old}`", told[version])
+        assert re.search(rf"`[\w.]*\b{new}`", told[version])
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "told"),
+    [
+        ("--set", "path.rate_trace=x.csv", "it is 'trace' since 0.2.0"),
+        ("--metric", "carrier_retransmits", "it is 'path_retransmits' since 0.2.0"),
+    ],
+)
+def test_who_gives_an_old_name_is_told_the_new_one(option, value, told, run):
+    code, _, err = run("run", option, value)
+    assert code == 2
+    assert told in err
 
 
 @pytest.mark.slow
