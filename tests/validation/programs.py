@@ -209,7 +209,7 @@ def _check(cell: ProgramCell, quantity: _Quantity) -> Iterator[Check]:
 def _is_full(cell: ProgramCell, goodput: float) -> bool:
     """Whether the tunnel's flows filled the link, alone or beside another flow."""
     sizes = tc.sizes(experiment(cell))
-    beside = mean([run.beside for run in cell.runs]) if cell.beside else 0.0
+    beside = mean([run.beside or 0.0 for run in cell.runs]) if cell.beside else 0.0
     most = RATE * (1 - cell.loss) * sizes.mss / sum(sizes.outer)
     return goodput + beside >= FULL * most
 
