@@ -448,10 +448,14 @@ class _Planner:
         Behind each queue is the delay, and loss at random: netem of the other router's device.
         """
         (client, server), path = self.hosts, self.experiment.path
-        is_down = self.network.bottleneck.is_reverse
+        # The link's own direction is that of the data, whichever end sends them.
+        is_down = not self.spec["routes"][0]["sent"]["server"][0]["is_reverse"]
+        is_far = is_down != self.network.bottleneck.is_reverse
         ways = {"client": path.backward if is_down else path, "server": path}
         ways["server"] = path if is_down else path.backward
-        delay = self.spec["links"][0]
+        link = self.spec["links"][0]
+        to_client = link["forward" if is_down else "reverse"]
+        to_server = link["reverse" if is_down else "forward"]
         mac = "02:00:00:00:00:01"
 
         def pair(one: str, device: str, other: str, peer: str) -> list[str]:
@@ -482,13 +486,13 @@ class _Planner:
             ]
         tc = {
             "tc near": [*self._queue("out", ways["client"], path),
-                        _behind("client", delay["reverse"])],
+                        _behind("client", to_client)],
             "tc far": [*self._queue("out", ways["server"], path),
-                       _behind("server", delay["forward"])],
+                       _behind("server", to_server)],
         }  # fmt: skip
         return {
             "namespaces": [*self.hosts, "near", "far"],
-            "router": "far" if is_down else "near",
+            "router": "far" if is_far else "near",
             "router_out": "out",
             # CAKE lets a packet go at the beginning of its time, tbf and netem at its end.
             "router_rate": 0.0 if isinstance(path.queue, Cake) else path.rate,

@@ -230,6 +230,16 @@ def test_a_router_has_what_the_scenario_says():
     assert far == ["qdisc add dev server root netem delay 10185us loss 0.5% limit 1000000"]
 
 
+def test_a_download_over_routers_is_limited_where_its_data_pass():
+    experiment = _experiment(flows=[{"cc": "cubic"}], direction="down").with_({"path.loss": "1%"})
+    table = plan.make(experiment, "router").table
+    near, far = (table["configure"][f"tc {it}"] for it in ("near", "far"))
+    assert table["router"] == "far"
+    assert "rate 10000000bit" in far[0]
+    assert "loss 1%" in near[0]
+    assert not any("loss" in line for line in far)
+
+
 def test_without_a_kernel_it_says_what_to_install(monkeypatch):
     monkeypatch.delenv("TUNNELCC_LINUX", raising=False)
     monkeypatch.setattr(virtual, "PACKAGE", "tunnelcc_nowhere")
