@@ -473,18 +473,22 @@ def report_(
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=_PATH)
 @click.option("--cc", help="Congestion control of the flows, if the files do not tell.")
 @click.option(
-    "--runs", type=click.IntRange(40, 10_000), default=208, show_default=True,
+    "--runs", type=click.IntRange(40, 10_000), default=88, show_default=True,
     help="Simulations to search with.",
 )  # fmt: skip
 @jobs_option
 @store_option
 @click.option("--output", "-o", type=_PATH, help="Write the path and flows as a scenario (.toml).")
+@click.option("--plot", type=_PATH, help="Draw the files beside the answer's simulation.")
+@click.option("--then", is_flag=True, help="Say which measurement would tell most besides.")
 def fit_(files: tuple[Path, ...], **options: Any) -> None:
     """Find the path of a measurement: rate, RTT, buffer, loss, windows, and what limited the flow.
 
-    FILES are of one measurement: iperf3 JSON, a log of `ss -ti`, a capture at the sender, a flent
-    file; and output of ping. What they do not tell, the command says, and what would. Finished runs
-    are kept: repeat an interrupted command to continue.
+    FILES are of one path: iperf3 JSON (also -R, -u, -P, --bidir), output of iperf 2, a log of
+    `ss -ti` at either end, a capture, a flent file, a speed test's JSON; and output of ping, fping
+    or mtr. What they do not tell, the command says, and what would. The answer is simulated at
+    last, and withdrawn if it has another goodput or RTT than the files. Finished runs are kept:
+    repeat an interrupted command to continue.
     """
     from tunnelcc.commands.fit import fit
 

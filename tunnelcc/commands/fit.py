@@ -14,6 +14,7 @@ from tunnelcc.commands.interrupt import interruptible
 from tunnelcc.fit import Fit
 from tunnelcc.output import files as outputs
 from tunnelcc.output.tables import Table, console
+from tunnelcc.plots import check_file
 from tunnelcc.schema.toml import write_toml
 from tunnelcc.schema.units import format_size
 from tunnelcc.words import fits as words
@@ -28,38 +29,101 @@ def fit(
     jobs: int | None,
     store: Path,
     output: Path | None,
+    plot: Path | None,
+    then: bool,
 ) -> None:
-    """Print what the files tell of the path. Write the scenario to ``output``."""
+    """Print what the files tell of the path. Write the scenario to ``output``, if it holds."""
     if output is not None:
         outputs.check_file("--output", output)
+    if plot is not None:
+        check_file(plot)
     measured = fits.read_all(paths)
     with interruptible():
         found = fits.fit(measured, cc, runs=runs, store=store, jobs=jobs)
     print_fit(found)
-    if output is not None:
+    if then:
+        print_further(found)
+    if plot is not None:
+        draw(found, plot)
+    if found.is_withdrawn:
+        if output is not None:
+            click.echo(f"{output} is not written")
+    elif output is not None:
         output.write_text(_guesses(found) + write_toml(found.table), encoding="utf-8")
         flow = next((it for it in paths if it), None)
         names = shlex.join(["tunnelcc", "run", str(output), "--measured", str(flow)])
         click.echo(f"{output}; beside the measurement: {names}")
 
 
+def draw(found: Fit, file: Path) -> None:
+    """Draw the measurement and the answer's simulation in the same panels."""
+    from tunnelcc.plots import plot_beside
+    from tunnelcc.running.runner import run
+    from tunnelcc.scenario import Experiment
+
+    result = run(Experiment.parse(found.table), progress=False)
+    plot_beside(result, found.reading.measured, file)
+
+
+def print_further(found: Fit) -> None:
+    """Print the measurement that would tell most, and the others."""
+    further = found.further
+    if not further:
+        click.echo("next: nothing, the files tell all of it")
+    rate_ = found.estimates["rate"].value / 2e6
+    for place, (name, tells) in enumerate(further):
+        what = ", ".join(words.NAMES[it] for it in tells)
+        command = words.command(name, found.reading.measured.is_down, rate_)
+        click.echo(f"{'or' if place else 'next'}: {command}    ({what})")
+
+
 def print_fit(found: Fit) -> None:
     """Print estimates with their intervals, the limit, and what other measurements would tell."""
     out = console()
     reading = found.reading
+    measured = reading.measured
     count = len(reading.streams)
-    flows = f"{count} flow{'s' if count > 1 else ''} of {reading.congestion}"
-    heading = (
-        f"{reading.measured.source}: {flows}, {rate(reading.goodput)} after {reading.since:.3g} s"
-    )
+    kind = "UDP" if reading.is_datagrams else reading.congestion
+    flows = f"{count} flow{'s' if count > 1 else ''} of {kind}"
+    heading = f"{measured.source}: {flows}, {rate(reading.goodput)} after {reading.since:.3g} s"
     out.print(heading, style="bold", markup=False, soft_wrap=True)
+    out.print(words.direction(measured.is_down, measured.knows_way), markup=False)
     told = found.estimates.items()
     rows = [
         [words.NAMES[name], *words.written(it), words.reason(it.reason)]
         for name, it in told
-        if it.is_told
+        if it.is_told and not found.is_withdrawn
     ]
-    Table("", ["", "value", "95 % interval", "from"], rows, (1, 2), whole=range(4)).print(out)
+    if rows:
+        Table("", ["", "value", "95 % interval", "from"], rows, (1, 2), whole=range(4)).print(out)
+    for remark in reading.remarks:
+        out.print(words.REMARKS[remark], markup=False)
+    if found.is_outside:
+        out.print(words.OUTSIDE, markup=False)
+    elif found.check is not None and found.check.misfits:
+        out.print(words.misfit(found.check.misfits), markup=False)
+    else:
+        _print_limit(found)
+    if reading.is_assumed and not reading.is_datagrams:
+        text = f"{reading.congestion} is assumed, because the files do not tell: --cc names another"
+        out.print(text, markup=False)
+    for name, it in told:
+        if not it.is_told and not found.is_withdrawn:
+            known, why = words.written(it)[1], words.reason(it.reason)
+            out.print(f"not told: {words.NAMES[name]} ({known}): {why}", markup=False)
+    if (check := found.check) is not None:
+        text = f"simulated {rate(check.goodput)} / measured {rate(check.measured_goodput)}"
+        text += f" = {check.ratio:.2f}"
+        if check.measured_rtt > 0:
+            ours, theirs = (
+                TIME.heading(f"{TIME.factor * it:.4g}") for it in (check.rtt, check.measured_rtt)
+            )
+            text += f"; RTT under load {ours} / {theirs} = {check.rtt_ratio:.2f}"
+        out.print(text, markup=False, soft_wrap=True)
+
+
+def _print_limit(found: Fit) -> None:
+    out, reading = console(), found.reading
     share = f" in {found.share:.0%} of the simulations that are like it" if found.runs else ""
     names = [words.limit(it) for it in (found.limit, found.other) if it]
     out.print(f"limited by {names[0]}{share}", markup=False)
@@ -77,22 +141,19 @@ def print_fit(found: Fit) -> None:
             "net.ipv4.tcp_rmem (and the application's SO_RCVBUF, if it sets one) at the receiver",
             markup=False,
         )
-    if reading.is_assumed:
-        text = f"{reading.congestion} is assumed, because the files do not tell: --cc names another"
-        out.print(text, markup=False)
-    for name, it in told:
-        if not it.is_told:
-            known, why = words.written(it)[1], words.reason(it.reason)
-            out.print(f"not told: {words.NAMES[name]} ({known}): {why}", markup=False)
 
 
 def _guesses(found: Fit) -> str:
-    """Return comments that name the values of the scenario that the files do not tell."""
-    lines = []
-    if found.reading.is_assumed:
+    """Return comments: the intervals, and which values the files do not tell."""
+    lines = [
+        f"# {words.direction(found.reading.measured.is_down, found.reading.measured.knows_way)}\n"
+    ]
+    if found.reading.is_assumed and not found.reading.is_datagrams:
         lines.append(f"# flows.cc is assumed: {found.reading.congestion}\n")
     for name, it in found.estimates.items():
-        if not it.is_told:
-            known = words.written(it)[1]
+        value, known = words.written(it)
+        if it.is_told:
+            lines.append(f"# {words.NAMES[name]}: {value} ({known})\n")
+        else:
             lines.append(f"# Not told by the measurement: {words.NAMES[name]} ({known})\n")
-    return "".join([*lines, "\n" * bool(lines)])
+    return "".join([*lines, "\n"])

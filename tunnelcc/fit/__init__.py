@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -16,10 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tunnelcc.analysis.values import Estimate, Quantity, Reason
+from tunnelcc.analysis.values import Estimate, Reason
 from tunnelcc.errors import ConfigError, Problem, TunnelccError
+from tunnelcc.fit.direct import NO_LOSS, Direct, estimate, is_narrow
 from tunnelcc.fit.features import as_measured, features
-from tunnelcc.fit.reading import Reading, reading
+from tunnelcc.fit.reading import HEADER, Reading, reading
 from tunnelcc.fit.search import CONFIDENCE, interval, search
 from tunnelcc.formats.measurement import Measurement, merged
 from tunnelcc.formats.read import read
@@ -32,10 +32,13 @@ from tunnelcc.store import Store
 from tunnelcc.sweeps.execute import complete, executor
 
 #: Simulations of a fit.
-RUNS = 208
-ROUNDS = 5
+RUNS = 88
+ROUNDS = 3
 #: Longer measurements are simulated this far (s).
 LONGEST = 30.0
+#: The answer's simulation has this part of the measured goodput and RTT; otherwise the answer is
+#: withdrawn.
+WITHIN = (0.9, 1.1)
 
 _DROP_TAIL = "drop-tail"
 #: What may drop packets instead of a full drop-tail queue.
@@ -46,26 +49,45 @@ _SEARCHED = ("rate", "rtt", "buffer", "loss")
 _BUCKETS, _FASTER = (15e3, 1e6), 10.0
 # What may drop packets instead of a full queue: its rate is at most this times the goodput's.
 _RATES_OF = {"codel": 1.1, "policer": 1.5}
-# An interval whose ends differ by more than this factor tells too little.
-_TELLS = {"rate": 1.2, "rtt": 1.2, "buffer": 1.4, "loss": inf}
 # If less than this part of the simulations say what limited the flows, it is open.
 _AGREE = 2 / 3
-# Header of IP and TCP with timestamps, bytes: path.rate is of IP packets.
-_HEADER = 52
-# Without a limit by the path, its rate is at least this times the goodput.
-_SPARE = 1.05
 _LEAST_QUEUE = 1e-3  # s
 _MOST_LOSS = 0.99
-# The RTT of the path is at least this part of the least of several pings.
-_OF_PINGS = 0.99
-# Pings (their number) of which jitter is told.
-_LEAST_PINGS = 10
+# With more random loss, one flow does not fill a link.
+_LOSSY = 1e-3
+# Simulations of the answer, each with its own seed, and how many answers are tried.
+_CHECKS, _TRIES = 3, 3
+# Flows that start later than the first by more than this (s) have times of their own.
+_LATER = 0.2
 
 
-#: What a fit estimates → its unit.
-_UNITS = {
-    "rate": "bit/s", "rtt": "s", "buffer": "s", "loss": "1", "jitter": "s", "window": "byte",
-}  # fmt: skip
+@dataclass(frozen=True)
+class Check:
+    """The answer's simulation beside the measurement, after the start: rates in bit/s, RTTs in s.
+
+    RTTs are NaN where the files have none beside the flows.
+    """
+
+    goodput: float
+    measured_goodput: float
+    rtt: float
+    measured_rtt: float
+
+    @property
+    def ratio(self) -> float:
+        """Simulated goodput / measured."""
+        return self.goodput / self.measured_goodput
+
+    @property
+    def rtt_ratio(self) -> float:
+        """Simulated RTT / measured; NaN: the files have none."""
+        return self.rtt / self.measured_rtt
+
+    @property
+    def misfits(self) -> tuple[str, ...]:
+        """What does not fit: ``goodput``, ``rtt``."""
+        ratios = {"goodput": self.ratio, "rtt": self.rtt_ratio}
+        return tuple(name for name, it in ratios.items() if it < WITHIN[0] or it > WITHIN[1])
 
 
 @dataclass(frozen=True)
@@ -73,7 +95,8 @@ class Fit:
     """What a measurement tells of its path. ``limit``: what limited the flows; ``share``: how many
     of the simulations that are like the measurement say so (1: read directly). ``other``: what most
     of the rest say, if too many do ("": none). ``queue``: drop-tail, or what of
-    ``QUEUES`` most of the simulations that are like it have.
+    ``QUEUES`` most of the simulations that are like it have. ``check``: the answer's simulation.
+    ``is_outside``: the path is none of the family: its rate changes.
     """
 
     reading: Reading
@@ -83,6 +106,33 @@ class Fit:
     runs: int
     other: str = ""
     queue: str = _DROP_TAIL
+    check: Check | None = None
+    is_outside: bool = False
+
+    @property
+    def is_withdrawn(self) -> bool:
+        """Whether the answer does not reproduce its own file, or cannot."""
+        return self.is_outside or (self.check is not None and bool(self.check.misfits))
+
+    @property
+    def further(self) -> list[tuple[str, tuple[str, ...]]]:
+        """Measurements that would tell more, names of ``words.fits.MEASUREMENTS``, and what of.
+
+        The one that tells most is the first.
+        """
+        missing = {name for name, it in self.estimates.items() if not it.is_told}
+        tells = {
+            "ping": {"rtt"} if "rtt" in missing else set(),
+            "flows": {"rate"} if self.limit not in ("link", "policer") else set(),
+            "cubic": {"rate", "buffer"} if self.reading.idle is not None else {"buffer"},
+            "datagrams": {"loss"},
+        }
+        if self.estimates["loss"].value > _LOSSY:  # one flow of CUBIC fills no such link
+            tells["flows"], tells["cubic"] = {"rate", "buffer"}, set()
+        if "rtt" in missing:  # without it, no queue is known
+            tells["ping"] |= {"buffer", "rate"}
+        found = [(name, tuple(sorted(of & missing))) for name, of in tells.items() if of & missing]
+        return sorted(found, key=lambda it: -len(it[1]))
 
     @cached_property
     def table(self) -> dict[str, Any]:
@@ -105,7 +155,7 @@ def direct(measured: Measurement, congestion: str | None = None) -> Fit:
     trust.agree(congestion)
     found = reading(measured, congestion)
     _known(found.congestion)
-    return Fit(found, _read_directly(found), found.limit, 1.0, 0)
+    return Fit(found, Direct(found).estimates(), found.limit, 1.0, 0)
 
 
 def fit(
@@ -125,41 +175,68 @@ def fit(
     trust.agree(congestion)
     found = reading(measured, congestion)
     _known(found.congestion)
-    estimates = _read_directly(found)
-    if found.limit != "network":
-        return Fit(found, estimates, found.limit, 1.0, 0)
-    prior = _Prior(found)
-    ran: list[_Run | None] = []
+    seen = Direct(found)
+    estimates = _intersected(seen, measured, congestion)
+    simulator = _Simulator(found, Path(store), jobs, progress=progress)
+    if found.limit != "network" or found.is_datagrams or not found.least_rtt > 0:
+        fit_ = Fit(found, estimates, _limit_of(found, estimates), 1.0, 0)
+        return replace(fit_, check=simulator.check(fit_.table))
+    if seen.changes or seen.is_unsteady:
+        return Fit(found, estimates, found.limit, 1.0, 0, is_outside=True)
+    return _searched(found, estimates, simulator, runs)
 
-    def simulate(paths: list[tuple[str, NDArray[np.float64]]]) -> list[NDArray[np.float64] | None]:
-        """Run paths, each with its queue and values. Return their features."""
-        first = len(ran)
-        named = [prior.named(row) for _, row in paths]
-        experiments = [
-            _experiment(found, values, prior.seed + first + place, queue)
-            for place, ((queue, _), values) in enumerate(zip(paths, named, strict=True))
-        ]
-        results = _results(experiments, Path(store), jobs, progress)
-        for (queue, _), values, run in zip(paths, named, results, strict=True):
-            seen = None if run is None else as_measured(run, found)
-            if run is None or seen is None or not seen.mean_goodput(found.since) > 0:
-                ran.append(None)
-            else:
-                ran.append(_Run(queue, values, features(seen, found.since), _kind(run)))
-        return [None if it is None else it.features for it in ran[first:]]
 
-    target = features(_cut(found), found.since)
+def _limit_of(found: Reading, estimates: dict[str, Estimate]) -> str:
+    if not found.is_datagrams:
+        return found.limit
+    return "link" if estimates["rate"].is_told else "application"
+
+
+def _intersected(
+    seen: Direct, measured: Measurement, congestion: str | None
+) -> dict[str, Estimate]:
+    """Return what all measurements of the path tell: of each value, the narrowest interval."""
+    found = seen.estimates()
+    for other in measured.others:
+        try:
+            with_pings = replace(other, pings=measured.pings, series=measured.series)
+            more = Direct(reading(with_pings, congestion)).estimates()
+        except ConfigError:
+            continue
+        for name in found.keys() & more.keys() - {"window", "jitter"}:
+            ours, theirs = found[name], more[name]
+            (low, high), (least, most) = ours.interval, theirs.interval
+            if max(low, least) > min(high, most) * (1 + 1e-9):
+                if ours.is_told and theirs.is_told:  # they contradict each other
+                    both = min(low, least), max(high, most)
+                    found[name] = ours._replace(
+                        interval=both, is_told=False, reason=Reason("files_differ")
+                    )
+            elif theirs.is_told and not (ours.is_told and high * least <= most * low):
+                found[name] = theirs
+    return found
+
+
+def _searched(
+    found: Reading, estimates: dict[str, Estimate], simulator: _Simulator, runs: int
+) -> Fit:
+    """Return what simulations tell besides."""
+    prior = _Prior(found, estimates)
+    target = features(_cut(found), found.since, found)
     part = max(runs // 8, 1)  # for each queue, after the search
     searched = runs - part * (1 + len(QUEUES))
     try:
         points = search(
-            lambda values, _: simulate([(_DROP_TAIL, row) for row in values]),
+            lambda values, _: simulator.features(prior, [(_DROP_TAIL, row) for row in values]),
             target, prior.draw, prior.bounds, searched, ROUNDS,
         )  # fmt: skip
     except ValueError:
         raise TunnelccError("nearly all simulations of the fit failed") from None
+    ran = simulator.ran
     before, queues = len(ran), (_DROP_TAIL, *QUEUES)  # a long search has fewer runs than it may
-    simulate([(name, row) for name in queues for row in prior.with_queue(points, name, part)])
+    simulator.features(
+        prior, [(name, row) for name in queues for row in prior.with_queue(points, name, part)]
+    )
     last = [it for it in ran[before:] if it is not None]
     like = _most_alike(last, target)
     shares = {name: sum(it.queue == name for it in like) / max(len(like), 1) for name in QUEUES}
@@ -178,10 +255,114 @@ def fit(
     elif shares[instead] > 1 - _AGREE:
         other, why = instead, Reason("other_drops", queue=instead)
         simulated["buffer"] = simulated["buffer"]._replace(is_told=False, reason=why)
-    if measured.pings is not None:
-        del simulated["rtt"]  # pings tell it better
-    estimates |= simulated
-    return Fit(found, estimates, limit, share, len(ran), other, queue)
+    # What is seen directly is not searched for.
+    for name, it in simulated.items():
+        if not estimates[name].is_told or (name == "buffer" and queue != _DROP_TAIL):
+            estimates[name] = it
+    fit_ = Fit(found, estimates, limit, share, len(ran), other, queue)
+    best = fit_, simulator.check(fit_.table)
+    nearest = _most_alike([it for it in ran if it is not None], target)
+    for run in nearest[: _TRIES - 1]:
+        if not best[1].misfits:
+            break
+        # The values that are not told are those of the run that is most like the measurement.
+        moved = {
+            name: it if it.is_told else _moved(it, run.values[name])
+            for name, it in estimates.items() if name in run.values
+        }  # fmt: skip
+        other_fit = replace(fit_, estimates=estimates | moved, queue=run.queue)
+        tried = other_fit, simulator.check(other_fit.table)
+        if len(tried[1].misfits) < len(best[1].misfits):
+            best = tried
+    return replace(best[0], check=best[1], runs=len(ran))
+
+
+def _moved(it: Estimate, value: float) -> Estimate:
+    low, high = it.interval
+    return it._replace(quantity=it.quantity._replace(amount=value),
+                       interval=(min(low, value), max(high, value)))  # fmt: skip
+
+
+class _Simulator:
+    """Runs paths with the flows of a measurement."""
+
+    def __init__(self, found: Reading, store: Path, jobs: int | None, *, progress: bool) -> None:
+        self.found, self._store, self._jobs, self._progress = found, store, jobs, progress
+        self.seed = _seed(found)
+        self.ran: list[_Run | None] = []
+
+    def features(
+        self, prior: _Prior, paths: list[tuple[str, NDArray[np.float64]]]
+    ) -> list[NDArray[np.float64] | None]:
+        """Run paths, each with its queue and values. Return their features."""
+        first = len(self.ran)
+        named = [prior.named(row) for _, row in paths]
+        tables = [
+            _scenario(self.found, values, queue)
+            for (queue, _), values in zip(paths, named, strict=True)
+        ]
+        results = self._runs(tables, self.seed + first)
+        for (queue, _), values, run in zip(paths, named, results, strict=True):
+            seen = None if run is None else as_measured(run, self.found)
+            if run is None or seen is None or not seen.mean_goodput(self.found.since) > 0:
+                self.ran.append(None)
+            else:
+                found = features(seen, self.found.since, self.found)
+                self.ran.append(_Run(queue, values, found, _kind(run)))
+        return [None if it is None else it.features for it in self.ran[first:]]
+
+    def check(self, table: dict[str, Any]) -> Check:
+        """Simulate an answer. Return it beside the measurement."""
+        found = self.found
+        end = min(found.duration, LONGEST)
+        span = f"{min(found.since, end / 2):.6f}s"
+        runs = self._runs([table] * _CHECKS, self.seed + 500_000)
+        done = [it for it in runs if it is not None]
+        if not done:
+            return Check(float("nan"), found.goodput, float("nan"), float("nan"))
+        goodputs = [it.metric("goodput", since=span) for it in done]
+        rtts = [_mean_rtt(it, found.since) for it in done]
+        # Datagrams arrive; of a cut measurement, its first part counts.
+        measured = found.arrived if found.is_datagrams else found.goodput_until(end)
+        after = found.rtts_until(end)
+        is_told = len(after) > 0 and not found.is_datagrams
+        rtt = float(np.mean(after)) if is_told else float("nan")
+        known = [it for it in rtts if np.isfinite(it)]
+        simulated = float(np.mean(known)) if known else float("nan")
+        return Check(float(np.mean(goodputs)), measured, simulated, rtt)
+
+    def _runs(self, tables: list[dict[str, Any]], seed: int) -> list[Result | None]:
+        experiments: list[Experiment] = [
+            Experiment.parse({**table, "seed": seed + place}) for place, table in enumerate(tables)
+        ]
+        store = Store(self._store)
+        with RunsProgress(enabled=self._progress) as shown:
+            tally = complete(
+                experiments, len(experiments), store, executor(self._jobs, None), progress=shown
+            )
+        runs = [store.load(id_) if id_ else None for id_ in tally.ids]
+        return [it if isinstance(it, Result) else None for it in runs]
+
+
+def _mean_rtt(run: Result, since: float) -> float:
+    """Return the mean of the flows' smoothed RTTs after the start, s."""
+    after = run["time"] > since
+    parts = [np.asarray(run.sender_leg(flow).srtt)[after] for flow in range(len(run.flows))]
+    values = np.concatenate(parts)
+    values = values[values > 0]
+    return float(np.mean(values)) if len(values) else float("nan")
+
+
+def _seed(found: Reading) -> int:
+    """Return a seed that depends on what was measured, and not on names of files."""
+    digest = hashlib.sha256(found.congestion.encode())
+    for it in found.streams:
+        for values in (it.time, it.goodput, it.rtt, it.cwnd):
+            digest.update(np.ascontiguousarray(values, dtype="<f8").tobytes())
+    for pings in (found.idle, found.loaded):
+        if pings is not None:
+            digest.update(np.ascontiguousarray(pings.rtts, dtype="<f8").tobytes())
+    return 1_000_000 + int(digest.hexdigest()[:6], 16)
 
 
 @dataclass(frozen=True)
@@ -218,8 +399,8 @@ def _without_full_queue(
     """
     bucket = float(np.median([it["buffer"] for it in alike]))
     found = {
-        "buffer": _estimate("buffer", bucket, 0.0, inf, Reason("dropped_before", queue=queue)),
-        "loss": _estimate(
+        "buffer": estimate("buffer", bucket, 0.0, inf, Reason("dropped_before", queue=queue)),
+        "loss": estimate(
             "loss",
             0.0,
             0.0,
@@ -230,28 +411,9 @@ def _without_full_queue(
     }
     if queue == "policer":
         least, value, most = interval(np.array([it["rate"] for it in alike])).tolist()
-        is_told = most <= _TELLS["rate"] * least
         why = Reason("simulations", queue=queue)
-        found["rate"] = _estimate("rate", value, least, most, why, is_told=is_told)
+        found["rate"] = estimate("rate", value, least, most, why)
     return found
-
-
-def _estimate(
-    name: str, value: float, least: float, most: float, why: Reason | str, *, is_told: bool = False
-) -> Estimate:
-    """Return an estimate of a value with its interval. ``why``: the reason, or its name."""
-    reason = Reason(why) if isinstance(why, str) else why
-    return Estimate(Quantity(value, _UNITS[name]), (least, most), is_told, reason)
-
-
-def _results(
-    experiments: list[Experiment], directory: Path, jobs: int | None, progress: bool
-) -> list[Result | None]:
-    store = Store(directory)
-    with RunsProgress(enabled=progress) as shown:
-        tally = complete(experiments, len(experiments), store, executor(jobs, None), progress=shown)
-    runs = [store.load(id_) if id_ else None for id_ in tally.ids]
-    return [it if isinstance(it, Result) else None for it in runs]
 
 
 def _kind(run: Result) -> str:
@@ -278,34 +440,32 @@ class _Prior:
     flow that fills the queue shows the RTT with a full one, whatever it is without.
     """
 
-    def __init__(self, found: Reading) -> None:
+    def __init__(self, found: Reading, told: dict[str, Estimate]) -> None:
         self.found = found
         mss = found.streams[0].mss
-        self.least_rate = 0.97 * found.goodput * (mss + _HEADER) / mss
-        rtts = np.concatenate([it.rtt for it in found.streams])
-        known = rtts[np.isfinite(rtts)]
+        self.least_rate = 0.97 * found.goodput * (mss + HEADER) / mss
+        known = found.rtt_series[1]
         most = float(np.max(known)) if known.size else found.least_rtt
-        queue = max(most - found.least_rtt, _LEAST_QUEUE)
+        rtt = told["rtt"]
+        base = (max(rtt.interval[0], 0.4 * rtt.interval[1]), 1.001 * rtt.interval[1])
+        queue = max(most - rtt.interval[1], _LEAST_QUEUE)
         self.floor = 0.3 / found.segments
-        ratio = found.retransmits / found.segments if np.isfinite(found.retransmits) else 0.02
+        ratio = found.resent / found.segments if np.isfinite(found.resent) else 0.02
         self.ratio = min(max(ratio, 3 / found.segments), 0.5)
-        least = 0.98 if found.has_raw_rtt else 0.4
-        if found.measured.pings is not None:
-            least = _OF_PINGS
         rates = (self.least_rate, 10 * self.least_rate)
-        if found.plateau > 0:
-            full = found.plateau * (mss + _HEADER) / mss
-            rates = (0.99 * full, 1.01 * full)
-        self.bounds = np.log([
-            rates,
-            # No RTT is below the path's.
-            [least * found.least_rtt, 1.001 * found.least_rtt],
-            # No smoothed RTT is above that with a full queue. Runs with less show what more adds.
-            [0.85 * most, found.least_rtt + max(6 * queue, 4 * found.least_rtt)],
-            [self.floor, min(3 * self.ratio, 0.6)],
-        ])  # fmt: skip
-        told = json.dumps([found.measured.source, found.goodput, found.least_rtt])
-        self.seed = 1_000_000 + int(hashlib.sha256(told.encode()).hexdigest()[:6], 16)
+        if told["rate"].is_told:
+            rates = told["rate"].interval
+        full = (0.85 * most, base[1] + max(6 * queue, 4 * base[1]))
+        if told["buffer"].is_told:
+            low, high = told["buffer"].interval
+            full = (rtt.value + low, rtt.value + high)
+        least_loss, most_loss = self.floor, min(3 * self.ratio, 0.6)
+        if told["loss"].is_told:
+            least_loss = max(told["loss"].interval[0], self.floor)
+            most_loss = max(told["loss"].interval[1], 1.05 * least_loss)
+        # No smoothed RTT is above that with a full queue. Runs with less show what more adds.
+        self.bounds = np.log([rates, base, full, [least_loss, most_loss]])
+        self.bounds[:, 1] = np.maximum(self.bounds[:, 1], self.bounds[:, 0] + 1e-6)
 
     def draw(self, uniform: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return values of the first round: most rates and full queues are just above the least."""
@@ -354,16 +514,19 @@ class _Prior:
         found = {}
         ends = interval(self._values(points)).T.tolist()
         for name, (least, value, most) in zip(_SEARCHED, ends, strict=True):
-            why, is_told = Reason("simulations"), most <= _TELLS[name] * least
+            # The others are seen directly, or not at all: simulations are too sure of them.
+            is_told = name == "loss" and is_narrow(name, least, most)
+            why = Reason("simulations")
             if name == "loss":
                 none = 3 * self.floor
+                is_told = is_told or (most <= NO_LOSS and least <= none)
                 least = 0.0 if least <= none else least
                 value = 0.0 if value <= none else value
                 if most >= 0.9 * float(np.exp(self.bounds[_SEARCHED.index(name), 1])):
                     is_told, why = False, Reason("idle_pings")
             elif not is_told:
                 why = self._missing(name, limit)
-            found[name] = _estimate(name, value, least, most, why, is_told=is_told)
+            found[name] = estimate(name, value, least, most, why, is_told=is_told)
         return found
 
     def _missing(self, name: str, limit: str) -> Reason:
@@ -375,66 +538,6 @@ class _Prior:
         if limit not in ("link", "queue", "congestion_window"):
             return Reason("not_filled")
         return Reason("longer" if self.found.has_raw_rtt else "raw_rtt")
-
-
-def _read_directly(found: Reading) -> dict[str, Estimate]:
-    """Return what needs no simulation: RTT, windows, jitter; and bounds of the rest."""
-    mss = found.streams[0].mss
-    estimates = {}
-    least = found.least_rtt
-    # A smoothed RTT is above the path's by the queue that was there.
-    low = (0.98 if found.has_raw_rtt else 0.9) * least
-    if found.measured.pings is not None:
-        low = _OF_PINGS * least
-    why = "single_rtts" if found.has_raw_rtt else "smoothed_rtts"
-    estimates["rtt"] = _estimate("rtt", least, low, least, why, is_told=True)
-    rate = found.goodput * (mss + _HEADER) / mss
-    is_full = found.limit == "network"
-    missing = Reason("goodput") if is_full else Reason("limited", found.limit)
-    top = found.highest * (mss + _HEADER) / mss
-    guess = max(top * _SPARE if is_full else max(2 * top, 100e6), rate)
-    estimates["rate"] = _estimate("rate", guess, rate, inf, missing)
-    if found.plateau > 0:
-        full = found.plateau * (mss + _HEADER) / mss
-        estimates["rate"] = _estimate(
-            "rate", full, 0.99 * full, 1.01 * full, "plateau", is_told=True
-        )
-    estimates["buffer"] = _estimate("buffer", least, 0.0, inf, "filling_flow")
-    segments = found.segments
-    if np.isfinite(found.retransmits):
-        loss, low, high = _proportion(found.retransmits, segments + found.retransmits)
-        # Retransmissions are of losses of the queue, too, and some are needless.
-        value, low = (0.0, 0.0) if is_full else (loss, low)
-        estimates["loss"] = _estimate(
-            "loss", value, low, high, "retransmissions", is_told=not is_full
-        )
-    else:
-        estimates["loss"] = _estimate("loss", 0.0, 0.0, 1.0, "no_counts")
-    pings = found.measured.pings
-    if pings is not None and len(pings.rtts) >= _LEAST_PINGS:
-        away = pings.rtts - pings.rtts.min()
-        half = 1.96 * float(np.std(away)) / np.sqrt(len(away))
-        mean = float(np.mean(away))
-        low = max(mean - half, 0.0)
-        estimates["jitter"] = _estimate("jitter", mean, low, mean + half, "pings", is_told=True)
-    if (window := found.window) > 0:
-        why = "window_filled" if found.limit == "receive_window" else "window_offered"
-        estimates["window"] = _estimate("window", window, window, window, why, is_told=True)
-    return estimates
-
-
-def _proportion(count: float, of: float) -> tuple[float, float, float]:
-    """Return a proportion and its interval (Wilson, Probable Inference, 1927)."""
-    z, part = 1.96, count / of
-    middle = (part + z**2 / (2 * of)) / (1 + z**2 / of)
-    half = z / (1 + z**2 / of) * np.sqrt(part * (1 - part) / of + z**2 / (4 * of**2))
-    low = max(0.0, float(middle - half)) if count > 0 else 0.0  # not a rounding error
-    return part, low, float(middle + half)
-
-
-def _experiment(found: Reading, values: dict[str, float], seed: int, queue: str) -> Experiment:
-    experiment: Experiment = Experiment.parse({**_scenario(found, values, queue), "seed": seed})
-    return experiment
 
 
 def _scenario(found: Reading, values: dict[str, float], queue: str = _DROP_TAIL) -> dict[str, Any]:
@@ -456,7 +559,7 @@ def _scenario(found: Reading, values: dict[str, float], queue: str = _DROP_TAIL)
     table: dict[str, Any] = {
         "duration": format_time(round(min(max(found.duration, 2.0), LONGEST), 3)),
         "path": path,
-        "flows": [{"cc": _known(found.congestion), "count": len(found.streams)}],
+        "flows": _flows(found),
     }
     if found.measured.is_down:
         table["direction"] = "down"
@@ -472,11 +575,29 @@ def _scenario(found: Reading, values: dict[str, float], queue: str = _DROP_TAIL)
     else:
         # Windows larger than any flow here fills: those of the files did not limit it.
         hosts = {"tcp_rmem": "64MiB", "tcp_wmem": "64MiB"}
-    if found.limit == "application":
+    if found.limit == "application" and not found.is_datagrams:
         table["flows"][0]["rate"] = format_rate(float(f"{found.goodput / len(found.streams):.4g}"))
     if hosts:
         table["hosts"] = hosts
     return table
+
+
+def _flows(found: Reading) -> list[dict[str, Any]]:
+    """Return the flows of the files, those that start together as one entry."""
+    starts = Counter(
+        round(it.start, 1) if it.start > _LATER else 0.0 for it in found.streams
+    )  # fmt: skip
+    flows = []
+    for start, count in sorted(starts.items()):
+        flow: dict[str, Any] = {"cc": _known(found.congestion), "count": count}
+        if found.is_datagrams:
+            offered = sum(it.offered for it in found.streams) / len(found.streams)
+            told = offered if offered > 0 else found.goodput / len(found.streams)
+            flow = {"transport": "udp", "rate": format_rate(float(f"{told:.4g}")), "count": count}
+        if start > 0:
+            flow["start"] = format_time(start)
+        flows.append(flow)
+    return flows
 
 
 def _known(name: str) -> str:

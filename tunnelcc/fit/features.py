@@ -12,20 +12,27 @@ from numpy.typing import NDArray
 from tunnelcc.fit.reading import Reading
 from tunnelcc.formats.measurement import Measurement, Stream
 
+#: The source of a run that is told as a measurement.
+SIMULATED = "simulated"
 # Where nothing was retransmitted.
 _NONE = 0.5
 # A congestion window below this part of that of the sample before was reduced.
 _REDUCED = 0.85
 
 
-def features(measured: Measurement, since: float) -> NDArray[np.float64]:
+def features(measured: Measurement, since: float, reading: Reading) -> NDArray[np.float64]:
     """Return goodput, RTTs, windows and retransmissions at the start and later, mostly as logs.
 
     Also how often windows were reduced, and at which part of the highest RTT: near 1 each time by
     drops of a full queue, anywhere by random loss.
 
-    ``since``: the end of the start (s). NaN: the measurement does not have it.
+    ``since``: the end of the start (s). NaN: the measurement does not have it. What an application
+    writes tells no more of rates than their mean.
     """
+    is_written = any(it.counted == "written" for it in reading.streams)
+    mean = measured.mean_goodput(since)
+    if measured.source != SIMULATED:
+        mean = reading.goodput_until(float(measured.time[-1]))
     time = measured.time
     later = time > since
     rates = np.maximum(measured.goodput, 1.0)
@@ -37,13 +44,13 @@ def features(measured: Measurement, since: float) -> NDArray[np.float64]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # NaN where nothing is known
         low, middle, high = np.nanpercentile(rtts, [5, 50, 95])
-        highest = np.nanmax(np.concatenate([rtts, first]))
+        highest = np.nanmax(np.concatenate([rtts, first, [np.nan]]))
         peaks = np.concatenate([_before_reductions(it, since) for it in measured.streams]) / highest
         return np.array([
-            np.log(measured.mean_goodput(since)),
-            np.log(np.percentile(rates[later], 95)),
-            np.log(np.percentile(rates[later], 10)),
-            np.log(np.mean(rates[~later])) if (~later).any() else np.nan,
+            np.log(mean),
+            np.nan if is_written else np.log(np.percentile(rates[later], 95)),
+            np.nan if is_written else np.log(np.percentile(rates[later], 10)),
+            np.log(np.mean(rates[~later])) if (~later).any() and not is_written else np.nan,
             np.log(np.nanmin(np.concatenate([rtts, first]))),
             np.log(np.nanmean(rtts)),
             np.log(low),
@@ -87,4 +94,4 @@ def as_measured(result: Any, reading: Reading) -> Measurement:
                 np.where(known, retransmits, np.nan),
             )
         )  # fmt: skip
-    return Measurement("simulated", streams)
+    return Measurement(SIMULATED, streams)

@@ -163,13 +163,34 @@ def read(source: str, data: bytes, option: str) -> Measurement:
             _packet(dpkt, reader.datalink(), float(time), packet, ways, scales, handshakes)
         except Exception:  # a packet that is cut off, or of another protocol
             continue
-    begin = min((it.began for it in ways.values()), default=0.0)
-    streams = [
-        _stream(str(number), way, begin, _ahead(key, handshakes))
-        for number, (key, way) in enumerate(ways.items(), 1)
-        if way.acked >= _LEAST_BYTES and len(way.samples) > 2
-    ]
-    return Measurement(source, streams)
+    sending = {
+        key: it for key, it in ways.items() if it.acked >= _LEAST_BYTES and len(it.samples) > 2
+    }
+    begin = min((it.began for it in sending.values()), default=0.0)
+    streams = []
+    for number, (key, way) in enumerate(sending.items(), 1):
+        is_client, times = _handshake(key, handshakes)
+        streams.append(
+            _stream(
+                str(number), way, begin, _ahead(key, handshakes),
+                is_down=bool(times) and not is_client,
+                whole=times[2] - times[0] if len(times) == 3 else float("nan"),
+            )
+        )  # fmt: skip
+    # Of both directions, that which has more.
+    totals = {way: sum(it.payload for key, it in sending.items()
+                       if (bool(handshakes.get(_back(key))) and key not in handshakes) is way)
+              for way in (False, True)}  # fmt: skip
+    is_down = totals[True] > totals[False]
+    return Measurement(
+        source, [it for it in streams if it.is_down is is_down], is_down=is_down, epoch=begin,
+        knows_way=bool(handshakes), reverse=[it for it in streams if it.is_down is not is_down],
+    )  # fmt: skip
+
+
+def _back(key: Any) -> Any:
+    address, port, other, other_port = key
+    return other, other_port, address, port
 
 
 def _packet(
@@ -238,7 +259,10 @@ def _handshake(way: Any, handshakes: dict[Any, list[float]]) -> tuple[bool, list
     return False, handshakes.get((other, other_port, address, port), [])
 
 
-def _stream(name: str, way: _Way, begin: float, ahead: float) -> Stream:
+def _stream(
+    name: str, way: _Way, begin: float, ahead: float, *, is_down: bool, whole: float
+) -> Stream:
+    """Return a connection. ``whole``: its handshake's RTT (s), which every place sees."""
     moment, acked, srtt, in_flight, retransmits, window = np.array(way.samples).T
     moment = moment - begin
     time = np.arange(_STEP, moment[-1], _STEP)
@@ -255,10 +279,11 @@ def _stream(name: str, way: _Way, begin: float, ahead: float) -> Stream:
 
     if ahead > 0:  # these are of a part of the path
         srtt = in_flight = np.full(len(moment), np.nan)
-        way.least = float("nan")
+        way.least = whole
     # Without the handshake, the scale of the window is not known.
     windows = at(window) if way.scale else np.full(len(time), np.nan)
     return Stream(
         name, time, rates, at(srtt), at(in_flight) / mss, np.where(known, retransmits[last], 0.0),
-        windows, way.least, {}, "", mss, ahead,
+        windows, way.least, {}, "", mss, ahead, is_down=is_down,
+        counted="received" if ahead > 0 else "acked",
     )  # fmt: skip

@@ -131,11 +131,14 @@ def read(source: str, table: Any) -> Measurement:
     }
     way = max(ways, key=lambda it: len(ways[it]))
     streams = []
+    smoothed = "smoothed RTT" in str(table_of(table.get("metadata")).get("NOTE"))
+    pings = np.array([1e-3 * number(it) for it in list_of(results.get(_PING))])
+    is_whole = pings.shape == times.shape
     for name in ways[way]:
         rates = np.array([1e6 * number(it) for it in list_of(results[name])])
         if rates.shape != times.shape:
             continue
-        known = np.isfinite(rates) & np.isfinite(times)
+        known = np.isfinite(rates) & np.isfinite(times) & (times > 0)
         if known.sum() < 2:
             continue
         rows = [table_of(it) for it in list_of(raw.get(name))]
@@ -147,17 +150,47 @@ def read(source: str, table: Any) -> Measurement:
             pairs = np.array([it for it in found if np.isfinite(it).all() and it[1] > 0])
             if len(pairs) < 2:
                 return np.full(len(at), np.nan)
-            moments = pairs[:, 0] - (pairs[0, 0] if pairs[0, 0] > 1e6 else 0.0)
+            moments = pairs[:, 0] - (pairs[0, 0] - at[0] if pairs[0, 0] > 1e6 else 0.0)
             values: NDArray[np.float64] = np.interp(at, moments, pairs[:, 1])
             return values
 
+        rtt = column("tcp_rtt", 1e-3)
+        if smoothed and is_whole and not np.isfinite(rtt).any():
+            rtt = pings[known]
+        first = int(np.argmax(known))
+        step = float(np.median(np.diff(times[known])))
         streams.append(
             Stream(
-                name, times[known], rates[known], column("tcp_rtt", 1e-3), column("tcp_cwnd", 1.0),
-                np.full(known.sum(), np.nan),
+                name, times[known], rates[known], rtt, column("tcp_cwnd", 1.0),
+                np.full(known.sum(), np.nan), is_down=way == "download", counted="flent",
+                start=float(max(times[first] - step, 0.0)),
             )
         )  # fmt: skip
-    pings = np.array([1e-3 * number(it) for it in list_of(results.get(_PING))])
-    pings = pings[np.isfinite(pings) & (pings > 0)]
-    found = Pings(pings, len(pings)) if len(pings) > 1 else None
-    return Measurement(source, streams, found, is_down=way == "download")
+    groups = [] if smoothed else _pings(pings, times, streams)
+    return Measurement(
+        source,
+        streams,
+        groups[0] if groups else None,
+        is_down=way == "download",
+        knows_way=bool(streams),
+        series=groups[1:],
+    )
+
+
+def _pings(
+    pings: NDArray[np.float64], times: NDArray[np.float64], streams: list[Stream]
+) -> list[Pings]:
+    """Return the pings beside the flows, and those before and after, which flent has, too."""
+    known = np.isfinite(pings) & (pings > 0)
+    if pings.shape != times.shape or not streams:
+        found = pings[known]
+        return [Pings(found, len(found))] if len(found) > 1 else []
+    begin = min(it.start for it in streams)
+    end = max(float(it.time[-1]) for it in streams)
+    is_before = known & (times <= begin)
+    is_beside = known & (times > begin) & (times <= end)
+    return [
+        Pings(pings[some], int(some.sum()), is_loaded=is_loaded)
+        for some, is_loaded in ((is_before, False), (is_beside, True))
+        if some.sum() > 1
+    ]

@@ -8,11 +8,13 @@ are the sender's.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tunnelcc.formats.measurement import (
+    LARGEST,
     Measurement,
     Stream,
     algorithm,
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
     from tunnelcc.results.result import Result
 
 _INTERVAL = 1.0  # s
+# What iperf3 writes and reads at once, if a file does not tell, and at most (bytes).
+_BLOCK, _MOST_BLOCK = 131072.0, 2.0**20
 _ROUNDING = 1e-6  # s, of times
 
 
@@ -146,35 +150,106 @@ def _sum(streams: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def read(source: str, table: Any) -> Measurement:
-    """Return the sending streams of iperf3's JSON; none if the table is something else."""
+    """Return the streams of iperf3's JSON, of either end; none if the table is something else.
+
+    A sender counts what is written into its socket, a receiver what it has read. Seconds that were
+    omitted (-O) are before the others, whose times begin again at 0. Streams of a file with both
+    directions (--bidir) are those that the client sends; the others are in ``reverse``.
+    """
     table = table_of(table)
+    start, end = table_of(table.get("start")), table_of(table.get("end"))
+    test = table_of(start.get("test_start"))
+    is_datagrams = test.get("protocol") == "UDP"
+    is_server = "accepted_connection" in start
+    omitted, again = 0.0, np.inf
     parts: dict[str, list[dict[str, Any]]] = {}
     for interval in list_of(table.get("intervals")):
-        for stream in map(table_of, list_of(table_of(interval).get("streams"))):
-            is_whole = number(stream.get("end")) > 0 and number(stream.get("bits_per_second")) >= 0
-            if is_whole and not stream.get("omitted"):
-                parts.setdefault(str(stream.get("socket")), []).append(stream)
-    start, end = table_of(table.get("start")), table_of(table.get("end"))
+        samples = [
+            it for it in map(table_of, list_of(table_of(interval).get("streams")))
+            if number(it.get("end")) > 0 and number(it.get("bits_per_second")) >= 0
+        ]  # fmt: skip
+        for it in samples:
+            if it.get("omitted"):
+                omitted = max(omitted, number(it.get("end")))
+            else:
+                again = min(again, number(it.get("end")))
+        for it in samples:
+            parts.setdefault(str(it.get("socket")), []).append(it)
+    if again > omitted:
+        omitted = 0.0
     mss = segment_size(number(start.get("tcp_mss")) or number(start.get("tcp_mss_default")))
     congestion = algorithm(end.get("sender_tcp_congestion"))
-    # Its min_rtt is the least of the smoothed RTTs of all intervals, so tells no more than these.
-    streams = [
-        _stream(str(place), samples, mss, congestion)
-        for place, samples in enumerate(parts.values(), 1)
-        if len(samples) > 1
-    ]
-    is_down = bool(number(table_of(start.get("test_start")).get("reverse"), 0))
-    return Measurement(source, streams, is_down=is_down)
+    totals = {
+        str(table_of(it.get("sender") or it.get("udp") or it.get("receiver")).get("socket")): it
+        for it in map(table_of, list_of(end.get("streams")))
+    }
+    is_reversed = bool(number(test.get("reverse"), 0))
+    told_block = number(test.get("blksize"))
+    block = told_block if 0 < told_block <= _MOST_BLOCK else _BLOCK
+    is_ours = str(start.get("version")).startswith("tunnelcc")  # counts what was read
+    streams = []
+    for place, (socket, samples) in enumerate(parts.items(), 1):
+        if len(samples) < 2:
+            continue
+        told = samples[0].get("sender")
+        sends = told if isinstance(told, bool) else is_reversed is is_server
+        streams.append(
+            _stream(
+                str(place), samples, mss, congestion, omitted, sends=sends,
+                is_down=sends is is_server, total=totals.get(socket, {}),
+                datagrams=test if is_datagrams else None, is_exact=is_ours,
+                block=block,
+            )
+        )  # fmt: skip
+    ways = {it.is_down for it in streams}
+    is_down = ways == {True}
+    seconds = number(table_of(start.get("timestamp")).get("timesecs"))
+    return Measurement(
+        source, [it for it in streams if it.is_down is is_down], is_down=is_down, epoch=seconds,
+        blur=1.0, knows_way=bool(test),
+        reverse=[it for it in streams if it.is_down is not is_down],
+    )  # fmt: skip
 
 
-def _stream(name: str, samples: list[dict[str, Any]], mss: float, congestion: str) -> Stream:
+def _stream(
+    name: str, samples: list[dict[str, Any]], mss: float, congestion: str, omitted: float, *,
+    sends: bool, is_down: bool, total: dict[str, Any], datagrams: dict[str, Any] | None,
+    is_exact: bool,
+    block: float,
+) -> Stream:  # fmt: skip
     def column(key: str, scale: float = 1.0) -> Any:
         values = np.array([scale * number(it.get(key)) for it in samples])
         return np.where(values > 0, values, np.nan)
 
-    retransmits = np.cumsum([number(it.get("retransmits"), 0) for it in samples])
+    later = np.array([0.0 if it.get("omitted") else omitted for it in samples])
+    has_counts = any("retransmits" in it for it in samples)
+    counts = [number(it.get("retransmits"), 0) for it in samples]
+    retransmits = np.cumsum(counts) if has_counts else np.full(len(samples), np.nan)
     rates = np.array([number(it["bits_per_second"]) for it in samples])
-    return Stream(
-        name, column("end"), rates, column("rtt", 1e-6), column("snd_cwnd", 1 / mss), retransmits,
-        column("snd_wnd"), congestion=congestion, mss=mss,
+    sent, received = table_of(total.get("sender")), table_of(total.get("receiver"))
+    found = Stream(
+        name, column("end") + later, rates, column("rtt", 1e-6), column("snd_cwnd", 1 / mss),
+        retransmits, column("snd_wnd"), congestion=congestion, mss=mss, is_down=is_down,
+        counted="acked" if is_exact else "written" if sends else "received",
+        start=max(number(samples[0].get("start"), 0.0), 0.0),
+        resent=number(sent.get("retransmits")),
+        grain=0.0 if is_exact else block,
     )  # fmt: skip
+    if datagrams is not None:
+        udp = table_of(total.get("udp"))
+        packets, lost = number(udp.get("packets")), number(udp.get("lost_packets"))
+        if not (packets > 0 and lost >= 0):
+            packets = sum(number(it.get("packets"), 0) for it in samples)
+            lost = sum(number(it.get("lost_packets"), np.nan) for it in samples)
+        size = number(datagrams.get("blksize"))
+        seconds = float(found.time[-1] - found.start)
+        return replace(
+            found, is_datagrams=True, mss=size if 16 <= size <= LARGEST else mss,
+            offered=8 * size * packets / seconds if packets > 0 and seconds > 0 else np.nan,
+            lost=min(lost / packets, 1.0) if packets > 0 else np.nan,
+        )  # fmt: skip
+    arrived = number(received.get("bytes"))
+    # Without the omitted seconds, which have bytes of their own.
+    if sends and omitted == 0 and 0 < arrived <= 1.01 * number(sent.get("bytes")):
+        return replace(found, arrived=arrived)
+    return found

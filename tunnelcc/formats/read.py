@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tunnelcc import system
 from tunnelcc.errors import ConfigError, Problem
-from tunnelcc.formats import capture, flent, iperf3, ping, ss
+from tunnelcc.formats import capture, flent, iperf2, iperf3, ping, speedtest, ss
 from tunnelcc.formats.measurement import Measurement
 
 #: An hour of iperf3 with 16 streams and 10 samples a second has 150 MB.
@@ -19,7 +19,8 @@ _MOST_BYTES = 2**28
 
 _EXPECTED = (
     "iperf3's JSON (iperf3 -J), a log of repeated `date +%s.%N; ss -ti` with at least two samples "
-    "of a sending connection, output of ping, a flent file, or a capture with TCP"
+    "of a connection, output of iperf, ping, fping, mtr or nstat, a flent file, a speed test's "
+    "JSON, or a capture with TCP"
 )
 
 
@@ -40,7 +41,7 @@ def read(file: Path, option: str = "--measured") -> Measurement:
         expected = "a text file or capture that can be read"
         hint = getattr(error, "strerror", None) or "it is neither text nor a capture"
         raise ConfigError(Problem(option, str(file), expected, hint)) from None
-    if not found.streams and found.pings is None:
+    if not found.streams and found.pings is None and not found.counters:
         raise ConfigError(Problem(option, str(file), _EXPECTED, _reason(data)))
     return found
 
@@ -84,9 +85,26 @@ def _of_text(source: str, text: str, option: str) -> Measurement:
         hint = "its brackets are nested too deeply"
         raise ConfigError(Problem(option, source, expected, hint)) from None
     except ValueError:
-        return Measurement(source, ss.read(text), ping.read(text))
-    found = iperf3.read(source, table)
-    return found if found.streams else flent.read(source, table)
+        found = iperf2.read(source, text)
+        if found.streams:
+            return found
+        streams, epoch, knows_way = ss.read(text)
+        is_down = bool(streams) and streams[0].is_down
+        return Measurement(
+            source, streams, ping.read(text), is_down=is_down, epoch=epoch, knows_way=knows_way,
+            counters=_counters(text),
+        )  # fmt: skip
+    for reader in (iperf3.read, flent.read, speedtest.read):
+        found = reader(source, table)
+        if found.streams or found.reverse:
+            return found
+    return Measurement(source, [], ping.of_mtr(table))
+
+
+def _counters(text: str) -> dict[str, float]:
+    """Return what nstat counted of TCP."""
+    found = re.findall(r"^(Tcp(?:OutSegs|RetransSegs))\s+(\d{1,15})\s", text, re.M)
+    return {name: float(value) for name, value in found}
 
 
 def _unzipped(data: bytes) -> bytes:
