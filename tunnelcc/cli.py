@@ -19,7 +19,13 @@ from typing import Any
 
 import click
 
-from tunnelcc.commands.common import again_option, jobs_option, store_option, trust_option
+from tunnelcc.commands.common import (
+    again_option,
+    jobs_option,
+    json_option,
+    store_option,
+    trust_option,
+)
 from tunnelcc.errors import MISSING, ConfigError, Problem, TunnelccError, nearest, unknown_name
 
 _PATH = click.Path(path_type=Path)
@@ -313,6 +319,7 @@ def run(
     help="Save the bar chart (.png, .svg or .pdf).",
 )
 @click.option("--output", "-o", type=_PATH, help="Save the results (.nc, .csv or .parquet).")
+@json_option
 def compare(scenario: Path | None, settings: tuple[str, ...], **options: Any) -> None:
     """Compare tunnels or congestion controls.
 
@@ -366,6 +373,7 @@ def compare(scenario: Path | None, settings: tuple[str, ...], **options: Any) ->
     help="Run one run at most. Tell how many there are, how long they take, and which conditions "
         "are impossible.",
 )  # fmt: skip
+@json_option
 def sweep(
     scenario: Path | None, axes: tuple[str, ...], settings: tuple[str, ...], **options: Any
 ) -> None:
@@ -481,6 +489,7 @@ def report_(
 @click.option("--output", "-o", type=_PATH, help="Write the path and flows as a scenario (.toml).")
 @click.option("--plot", type=_PATH, help="Draw the files beside the answer's simulation.")
 @click.option("--then", is_flag=True, help="Say which measurement would tell most besides.")
+@json_option
 def fit_(files: tuple[Path, ...], **options: Any) -> None:
     """Find the path of a measurement: rate, RTT, buffer, loss, windows, and what limited the flow.
 
@@ -515,6 +524,7 @@ def fit_(files: tuple[Path, ...], **options: Any) -> None:
 @store_option
 @click.option("--plot", type=_PATH, help="Save a figure (.png, .svg or .pdf).")
 @click.option("--html", type=_PATH, help="Save a page with table, figure and configuration.")
+@json_option
 def advise(scenario: Path | None, settings: tuple[str, ...], **options: Any) -> None:
     """Rank tunnels and congestion controls for a use of a path.
 
@@ -540,6 +550,7 @@ _store_option = click.option("--store", "directory", type=_PATH, default="runs",
 @store.command("ls")
 @click.argument("name", required=False)
 @_store_option
+@json_option
 def store_ls(name: str | None, directory: Path) -> None:
     """List the sweeps, or the runs of the sweep NAME."""
     from tunnelcc.commands import store as command
@@ -697,6 +708,7 @@ def plot(
 
 @cli.command("list")
 @click.argument("part", metavar="[tunnels|cc|profiles|payloads|traffic]", required=False)
+@json_option
 def list_(part: str | None) -> None:
     """List tunnels, algorithms, profiles, payloads and traffic, or one of these.
 
@@ -708,12 +720,13 @@ def list_(part: str | None) -> None:
 
 
 @cli.command()
-@click.argument("what", metavar="experiment|metrics|tunnel|cc|profile|payload")
+@click.argument("what", metavar="experiment|metrics|tunnel|cc|profile|payload|schema")
 @click.argument("name", metavar="[NAME|WORD|FILE]", required=False)
 @click.option("--mode", help="Mode of a tunnel that has modes (default: the entry's).")
 @click.option(
     "--only", help="Of an experiment's FILE: run, links, hosts, tunnels, flows or traffic."
 )
+@json_option
 def show(what: str, name: str | None, mode: str | None, only: str | None) -> None:
     """Show keys, metrics, one experiment, or one catalogue entry.
 
@@ -724,6 +737,11 @@ def show(what: str, name: str | None, mode: str | None, only: str | None) -> Non
     """
     from tunnelcc.report import catalogue
 
+    if what == "schema":
+        from tunnelcc.output.records import schema
+
+        click.echo(schema())
+        return
     is_file = what == "experiment" and name is not None and name.endswith(".toml")
     if only is not None and not is_file:
         expected = "no --only, because only `show experiment FILE` has sections"
@@ -780,6 +798,7 @@ def show(what: str, name: str | None, mode: str | None, only: str | None) -> Non
 @jobs_option
 @store_option
 @trust_option
+@json_option
 def search(
     scenario: Path | None, settings: tuple[str, ...], over: tuple[str, ...], output: Path,
     **options: Any,
@@ -802,6 +821,7 @@ def search(
 )  # fmt: skip
 @click.option("--flow", type=int, help="The flow, from 0, of a metric of flows.")
 @click.option("--output", "-o", type=_PATH, help="Save a figure (.png, .svg or .pdf).")
+@json_option
 def sensitivity(results: Path, metric: str, flow: int | None, output: Path | None) -> None:
     """Tell how much of a metric's variance each key of a sweep explains.
 
@@ -859,6 +879,7 @@ def calibrate_host(output: Path | None) -> None:
 
 
 @cli.command()
+@json_option
 def doctor() -> None:
     """Check the installation.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +19,13 @@ from tunnelcc.commands.interrupt import interruptible
 from tunnelcc.commands.options import KEYS, changes, listed
 from tunnelcc.commands.sweep import parse_seeds
 from tunnelcc.errors import ConfigError, Problem
+from tunnelcc.metrics import METRICS
 from tunnelcc.metrics.paired import CONFIDENCE, Difference
+from tunnelcc.output import records
 from tunnelcc.output.tables import Table, console
 from tunnelcc.plots import check_file, differences, save
 from tunnelcc.results import provenance
+from tunnelcc.sweeps.differences import least
 from tunnelcc.words.quantities import PERCENT
 
 _HEADINGS = (
@@ -76,7 +80,20 @@ def advise(
     return not found.failed
 
 
+def _records(found: Advice) -> Iterator[dict[str, Any]]:
+    for it in found.candidates:
+        other = it.to_best
+        yield {
+            "tunnel": it.tunnel, "cc": it.cc, "value": it.value,
+            "difference": other and other.mean, "low": other and least(other),
+            "high": other and other.high, "verdict": other.verdict if other else "best",
+            "limited_by": it.limit, "wire_bytes": it.bytes, "cpu": it.cpu,
+            "neighbour": it.neighbour,
+        }  # fmt: skip
+
+
 def _print(found: Advice) -> None:
+    records.tell("candidates", lambda: _records(found), {"value": METRICS[found.goal.metric].units})
     out = console()
     out.print(f"{found.conditions}\n{found.goal.words}", style="bold", markup=False)
     rows = [list(_cells(found, place, it)) for place, it in enumerate(found.candidates, 1)]

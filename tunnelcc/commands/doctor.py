@@ -6,10 +6,11 @@ from __future__ import annotations
 import os
 import platform
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from tunnelcc._version import __version__
 from tunnelcc.errors import TunnelccError
+from tunnelcc.output import records
 from tunnelcc.words.quantities import RATE
 
 
@@ -39,6 +40,7 @@ def print_checks() -> bool:
     console, good = Console(highlight=False), True
     for check in checks():
         good = good and check.good
+        records.tell("checks", [asdict(check)])
         mark = "[green]ok[/]  " if check.good else "[red]bad[/] "
         console.print(mark, end="")
         console.print(f"{check.name}: {check.finding}", markup=False, soft_wrap=True)

@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -13,6 +14,7 @@ from tunnelcc import fit as fits
 from tunnelcc.commands.interrupt import interruptible
 from tunnelcc.fit import Fit
 from tunnelcc.output import files as outputs
+from tunnelcc.output import records
 from tunnelcc.output.tables import Table, console
 from tunnelcc.plots import check_file
 from tunnelcc.schema.toml import write_toml
@@ -68,6 +70,7 @@ def draw(found: Fit, file: Path) -> None:
 def print_further(found: Fit) -> None:
     """Print the measurement that would tell most, and the others."""
     further = found.further
+    records.tell("next", [{"measurement": name, "tells": list(it)} for name, it in further])
     if not further:
         click.echo("next: nothing, the files tell all of it")
     rate_ = found.estimates["rate"].value / 2e6
@@ -77,11 +80,31 @@ def print_further(found: Fit) -> None:
         click.echo(f"{'or' if place else 'next'}: {command}    ({what})")
 
 
+def _records(found: Fit) -> Iterator[dict[str, Any]]:
+    for name, it in found.estimates.items():
+        low, high = it.interval
+        yield {
+            "key": name, "value": it.value, "low": low, "high": high, "unit": it.quantity.unit,
+            "is_told": it.is_told, "from": words.reason(it.reason),
+        }  # fmt: skip
+
+
 def print_fit(found: Fit) -> None:
     """Print estimates with their intervals, the limit, and what other measurements would tell."""
     out = console()
     reading = found.reading
     measured = reading.measured
+    records.tell("path", lambda: _records(found), dict.fromkeys(("value", "low", "high"), "unit"))
+    records.tell(
+        "measurement",
+        lambda: [{
+            "source": str(reading.measured.source), "flows": len(reading.streams),
+            "cc": reading.congestion, "cc_assumed": reading.is_assumed,
+            "goodput": reading.goodput, "since": reading.since, "limited_by": found.limit,
+            "or_by": found.other, "share": found.share, "queue": found.queue,
+        }],
+        {"goodput": "bit/s", "since": "s"},
+    )  # fmt: skip
     count = len(reading.streams)
     kind = "UDP" if reading.is_datagrams else reading.congestion
     flows = f"{count} flow{'s' if count > 1 else ''} of {kind}"

@@ -18,6 +18,7 @@ from tunnelcc.commands.interrupt import interruptible
 from tunnelcc.commands.options import parsed
 from tunnelcc.errors import ConfigError, Problem
 from tunnelcc.metrics import Metric, find
+from tunnelcc.output import records
 from tunnelcc.output.files import check_file
 from tunnelcc.output.tables import Table, console
 from tunnelcc.schema.toml import parse_value, write_toml
@@ -99,6 +100,18 @@ def _text(settings: Mapping[str, Any]) -> str:
 
 def _print(found: Find) -> None:
     metric = found.goal.metric
+    units = dict.fromkeys(("value", "half_width", "searched"), metric.units)
+    records.tell(
+        "find",
+        lambda: [{
+            **found.settings, "metric": metric.name, "value": found.value,
+            "half_width": found.half_width, "searched": found.searched, "seeds": list(found.seeds),
+        }],
+        units,
+    )  # fmt: skip
+    records.tell(
+        "points", lambda: ({**it.settings, "value": it.value} for it in found.points), units
+    )
     written = partial(_written, metric)
     rows = [(key, str(value)) for key, value in found.settings.items()]
     failed = sum(math.isnan(it.value) for it in found.points)

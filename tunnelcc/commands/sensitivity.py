@@ -4,10 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 from tunnelcc.commands.options import read_results
 from tunnelcc.metrics import find, own_metrics
+from tunnelcc.output import records
 from tunnelcc.output.tables import Table, console
 from tunnelcc.plots.layout import finish, panels
 from tunnelcc.plots.style import check_file, save
@@ -29,6 +31,7 @@ def run(results: Path, metric: str, flow: int | None, output: Path | None) -> No
 
 
 def _print(rows: Sequence[Influence], title: str) -> None:
+    records.tell("keys", lambda: map(asdict, rows))
     cells = [(it.key, f"{it.part:.2f} ± {it.half_width:.2f}") for it in rows]
     rest = 1 - sum(it.part for it in rows)
     notes = [f"{max(rest, 0):.0%} of the variance: keys together, and seeds"]

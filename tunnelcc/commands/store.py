@@ -14,6 +14,7 @@ from tunnelcc.commands.options import read_results, tell_versions
 from tunnelcc.commands.reproduction import command
 from tunnelcc.errors import ConfigError, Problem, RunError
 from tunnelcc.metrics import METRICS
+from tunnelcc.output import records
 from tunnelcc.results import provenance
 from tunnelcc.store.store import Store, StoreError
 from tunnelcc.sweeps import export as exports
@@ -43,10 +44,17 @@ def list_sweeps(directory: Path) -> None:
         counts = [f"{record.runs} runs", f"{failed} failed", f"{missing} missing"]
         if unread:
             counts.append(f"{unread} that cannot be read (`tunnelcc store ls {name}` tells why)")
+        about = {
+            "name": name, "runs": record.runs, "failed": failed, "missing": missing,
+            "unread": unread, **record.provenance,
+        }  # fmt: skip
+        records.tell("sweeps", [about])
         told = provenance.difference(record.provenance)
         click.echo(f"{name}: {', '.join(counts)}" + (f"; {told}" if told else ""))
     files, size = store.size()
     unnamed = len(store.unnamed())
+    total = {"runs": files, "bytes": size, "of_no_sweep": unnamed}
+    records.tell("store", [total], {"bytes": "byte"})
     told = f", {unnamed} of no sweep (`tunnelcc store prune`)" if unnamed else ""
     click.echo(f"{files} runs in {size / 1e6:.1f} MB{told}")
 
@@ -58,6 +66,8 @@ def list_runs(directory: Path, name: str) -> None:
     dims = results["goodput"].dims
     frame = results[["run", "goodput", "error"]].to_dataframe().reset_index()
     axes = [column for column in frame.columns if column in results.coords]
+    units = {str(key): str(it.attrs.get("units", "1")) for key, it in results.variables.items()}
+    records.tell("runs", lambda: frame.to_dict("records"), units)
     for _, row in frame.iterrows():
         settings = " ".join(
             f"{axis}={text(axis, row[axis], str(results[axis].attrs.get('units', '')))}"

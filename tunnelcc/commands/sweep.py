@@ -6,7 +6,7 @@ from __future__ import annotations
 import shlex
 import sys
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from importlib import import_module
@@ -24,6 +24,7 @@ from tunnelcc.errors import ConfigError, Problem, TunnelccError, unknown_name
 from tunnelcc.metrics import STORED, Metric, find, own_metrics
 from tunnelcc.metrics.question import question
 from tunnelcc.modules import trust
+from tunnelcc.output import records
 from tunnelcc.scenario import Experiment
 from tunnelcc.schema.toml import parse_toml, parse_value
 from tunnelcc.schema.units import UnitError, parse_percentage
@@ -192,14 +193,21 @@ def run_and_print(
             declared, tally, known = _run_until_known(declared, store, comparison, start, own)
         data, along = variables(declared, tally.ids, Store(store), own)
         from tunnelcc.sweeps.cpu import cpu_warning
-        from tunnelcc.sweeps.differences import Differences, differences, print_differences
+        from tunnelcc.sweeps.differences import (
+            Differences,
+            differences,
+            print_differences,
+            tell_differences,
+        )
         from tunnelcc.sweeps.table import HOST_DEFAULTS, limiting_defaults, print_results
 
         print_results(data, along, [it.name for it in found], declared.conditions)
+        _tell(data, along, [metric, *found])
         shown = differences(data, along, metric.name, comparison.to)
         if shown is not None and known is not None:
             shown = Differences(metric.name, shown.question, known.found)
         if shown is not None:
+            tell_differences(shown, along)
             print_differences(shown, data, along, known, comparison.precision or "")
         defaults = limiting_defaults(data, along, lambda key: _is_given(declared.base, key))
         for key, (limited, points) in defaults.items():
@@ -219,6 +227,27 @@ def run_and_print(
         if output is not None:
             export.write(ran.results, output)
     return ran
+
+
+def _tell(data: Variables, along: Variables, asked: Sequence[Metric]) -> None:
+    """Tell a record of each run, and of each condition with means over seeds."""
+    from tunnelcc.sweeps.columns import table
+    from tunnelcc.sweeps.table import conditions
+
+    units = {name: it.get("units", "") for name, (_, _, it) in {**along, **data}.items()}
+
+    def runs() -> Iterator[dict[str, Any]]:
+        columns = table(data, along)
+        for place in range(data["run"][1].size):
+            yield {name: values[place] for name, values in columns.items()}
+
+    def of_columns() -> dict[str, str]:
+        names = {*table(data, along), *units}
+        return {it: units[base] for it in names if (base := it.partition(".")[0]) in units} | units
+
+    records.tell("runs", runs, of_columns)
+    names = [it.name for it in asked if it.name in data]
+    records.tell("conditions", lambda: conditions(data, along, names), units)
 
 
 def _run_until_known(

@@ -76,7 +76,8 @@ def differences(
             colour = _DECIDED if is_decided else _UNDECIDED
             ax.errorbar(
                 factor * it.mean, row,
-                xerr=[[factor * (it.mean - it.low)], [factor * (it.high - it.mean)]],
+                # Rounded, an end may be on the other side of a mean that it equals.
+                xerr=[[factor * max(it.mean - it.low, 0)], [factor * max(it.high - it.mean, 0)]],
                 fmt="o", color=colour, markerfacecolor=colour if is_decided else "white",
                 markersize=4.5, capsize=3, linewidth=1.2,
             )  # fmt: skip

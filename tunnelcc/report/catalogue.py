@@ -15,6 +15,7 @@ from tunnelcc.catalog import traffic
 from tunnelcc.errors import ConfigError, Problem, nearest, unknown_name
 from tunnelcc.hosts import costs
 from tunnelcc.hosts.kernels import kernels
+from tunnelcc.output import records
 from tunnelcc.output.tables import Table, console, grid
 from tunnelcc.schema import keys_of, listed_as
 from tunnelcc.schema.units import format_size
@@ -61,7 +62,10 @@ def print_list(part: str | None = None) -> None:
     for place, name in enumerate(_LISTS if part is None else [part]):
         heading, rows = _LISTS[name]
         out.print("\n" * (place > 0) + heading, style="bold")
-        out.print(grid(rows()))
+        named = list(rows())
+        out.print(grid(named))
+        headings = ("name", "summary", "software")
+        records.tell(name, [dict(zip(headings, row, strict=False)) for row in named])
 
 
 def print_payload(name: str) -> None:
@@ -69,6 +73,7 @@ def print_payload(name: str) -> None:
     if name not in payloads.CORPORA:
         raise unknown_name("payload", name, payloads.CORPORA)
     console().print(grid([(name, payloads.CORPORA[name])]))
+    records.tell("payloads", [{"name": name, "summary": payloads.CORPORA[name]}])
 
 
 def print_metrics(name: str | None = None) -> None:
@@ -92,7 +97,7 @@ def print_metrics(name: str | None = None) -> None:
         notes += [] if metric.is_stored else ["of single runs: sweeps do not store it"]
         definition = metric.definition + (f" ({'; '.join(notes)})" if notes else "")
         rows.append((key, metric.units, metric.long_name, definition))
-    Table("", ("metric", "unit", "meaning", "definition"), rows).print(console())
+    _print("metrics", ("metric", "unit", "meaning", "definition"), rows)
 
 
 def _abbreviated() -> dict[str, str]:
@@ -143,9 +148,9 @@ def print_experiment(name: str | None = None) -> None:
             expected = "a table, a key or a word of `tunnelcc show experiment`, or a .toml file"
             hint = nearest(name, [row[0] for row in rows])
             raise ConfigError(Problem("show experiment", name, expected, hint))
-        Table("", ("key", "default", "meaning", "accepts"), chosen).print(out)
+        _print("keys", ("key", "default", "meaning", "accepts"), chosen)
         return
-    Table("", ("key", "default", "meaning", "accepts"), rows).print(out)
+    _print("keys", ("key", "default", "meaning", "accepts"), rows)
     out.print("Defaults of each hosts.kernel", style="bold")
     for kernel in kernels().values():
         out.print(f"\n{kernel.version}: {kernel.summary}", markup=False)
@@ -153,7 +158,7 @@ def print_experiment(name: str | None = None) -> None:
             (name, str(value), label, source)
             for name, (value, label, source) in kernel.sources.items()
         ]
-        Table("", ("setting", "value", "label", "source"), rows).print(out)
+        _print(f"kernel {kernel.version}", ("setting", "value", "label", "source"), rows)
 
 
 def print_tunnel(name: str, mode: str | None = None) -> None:
@@ -185,7 +190,24 @@ def print_tunnel(name: str, mode: str | None = None) -> None:
     Table("", ("for", "round trips before the first byte leaves"), moments, (1,)).print(out)
     out.print()
     settings = list(catalog.settings(entry))
-    Table("", ("setting", "value", "label", "source"), settings).print(out)
+    _print("settings", ("setting", "value", "label", "source"), settings)
+    records.tell("wire_bytes", lambda: _ratios(view))
+    moments_of = view.round_trips.items()
+    records.tell("round_trips", [{"for": it, "round_trips": count} for it, count in moments_of])
+
+
+def _ratios(view: Overview) -> Iterator[dict[str, float]]:
+    """Yield the IP bytes per application byte by size of a write."""
+    for size, (to_server, to_client) in view.wire_bytes.items():
+        yield {"written": size, "to_server": to_server, "to_client": to_client}
+
+
+def _print(
+    name: str, headings: Sequence[str], rows: Sequence[Sequence[str]], numbers: Sequence[int] = ()
+) -> None:
+    """Print a table of texts, and tell it as records."""
+    Table("", headings, rows, numbers).print(console())
+    records.tell(name, lambda: (dict(zip(headings, row, strict=True)) for row in rows))
 
 
 def _stack(view: Overview) -> Grid:
@@ -220,12 +242,20 @@ def print_profile(name: str) -> None:
     out.print(profile.name, style="bold", markup=False)
     out.print(profile.summary, markup=False)
     rows = []
+    records.tell("operations", lambda: _costs(profile), {"per_call": "ns", "per_byte": "ns"})
     for operation in costs.OPERATIONS:
         cost = profile.operation(operation)
         numbers = (f"{cost.per_call:.0f}", f"{cost.per_byte:.3f}")
         rows.append((operation, *numbers, cost.label, cost.source))
     columns = ("operation", "ns per call", "ns per byte", "label", "source")
     Table("", columns, rows, (1, 2)).print(out)
+
+
+def _costs(profile: Profile) -> Iterator[dict[str, float | str]]:
+    for operation in costs.OPERATIONS:
+        it = profile.operation(operation)
+        yield {"operation": operation, "per_call": it.per_call, "per_byte": it.per_byte,
+               "label": it.label, "source": it.source}  # fmt: skip
 
 
 def print_measured_profile(profile: Profile, spreads: Mapping[str, float]) -> None:
@@ -303,4 +333,4 @@ def _print_parameters(parameters: Sequence[core.Parameter]) -> None:
         for item in parameters
     ]
     columns = ("parameter", "default", "unit", "accepts", "meaning", "source")
-    Table("", columns, rows, (1,)).print(console())
+    _print("parameters", columns, rows, (1,))

@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from rich import box
@@ -19,6 +19,7 @@ from tunnelcc.network import origins
 from tunnelcc.network.origins import Number
 from tunnelcc.network.resolved import ResolvedNetwork
 from tunnelcc.network.traffic import Traffic
+from tunnelcc.output import records
 from tunnelcc.output.tables import console
 from tunnelcc.results import fair
 from tunnelcc.scenario import Experiment
@@ -51,6 +52,17 @@ def print_network(experiment: Experiment, only: str | None = None) -> None:
         if only in (None, name):
             headings, found = rows(network)
             _print(out, name, headings, found)
+            records.tell(name, [_record(headings, *row) for row in found])
+
+
+def _record(
+    headings: Sequence[str], cells: Sequence[str], numbers: Mapping[str, Number]
+) -> dict[str, str]:
+    """Return the texts of a row, and the origin of each number."""
+    found = dict(zip(headings, cells, strict=True))
+    for key, it in numbers.items():
+        found |= {key: it.text, f"{key}.origin": it.origin, f"{key}.source": it.source}
+    return found
 
 
 def _links(network: ResolvedNetwork) -> Section:

@@ -4,14 +4,16 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from tunnelcc.metrics import paired
+from tunnelcc.metrics import METRICS, paired
 from tunnelcc.metrics.paired import Difference
 from tunnelcc.metrics.question import Axes, Question, question
+from tunnelcc.output import records
 from tunnelcc.output.tables import Table, console
 from tunnelcc.sweeps.columns import Variables
 from tunnelcc.sweeps.precision import Known, Point
@@ -136,6 +138,34 @@ def print_differences(
         out.print(f"… and {left} more", markup=False)
 
 
+def tell_differences(shown: Differences, coordinates: Variables) -> None:
+    """Tell a record of each difference, in the metric's unit, or as a part of the reference's."""
+
+    def rows() -> Iterator[dict[str, Any]]:
+        axes = axes_of(coordinates)
+        dims = list(dict.fromkeys(dim for dim, _, _ in axes.values()))
+        for point, it in shown.found.items():
+            at = dict(zip(dims, point, strict=True))
+            yield {
+                **{key: values[at[dim]] for key, (dim, values, _) in axes.items()},
+                "metric": shown.metric, "to": shown.question.name, "unit": _unit(it, shown.metric),
+                "difference": it.mean, "low": least(it), "high": it.high, "verdict": it.verdict,
+                "correlation": it.correlation, "seeds": it.pairs,
+            }  # fmt: skip
+
+    of_rows = dict.fromkeys(("difference", "low", "high"), "unit")
+    records.tell("differences", rows, of_rows)
+
+
+def _unit(it: Difference, metric: str) -> str:
+    return "1" if it.is_ratio or metric not in METRICS else METRICS[metric].units
+
+
+def least(it: Difference) -> float:
+    """Return the low end of an interval. Nothing of what is compared by ratio is below 0."""
+    return max(it.low, -1.0) if it.is_ratio else it.low
+
+
 def _names(points: Sequence[Point], axes: Axes, dims: Sequence[str]) -> str:
     names = []
     for point in points[:_MOST_NAMES]:
@@ -149,7 +179,7 @@ def difference_text(it: Difference, unit: str = "") -> str:
     """Return a difference and its interval as text. ``unit``: of a difference that is no ratio."""
     if it.is_ratio:
         digits = _digits(100 * it.half_width)
-        mean, low, high = (f"{_signed(100 * v, digits)}" for v in (it.mean, it.low, it.high))
+        mean, low, high = (f"{_signed(100 * v, digits)}" for v in (it.mean, least(it), it.high))
         return f"{mean} % [{low}, {high}]"
     scale = shown(unit)
     digits = _digits(scale.factor * it.half_width)

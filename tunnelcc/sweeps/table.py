@@ -44,6 +44,29 @@ _COLUMNS: dict[str, tuple[str, float, int | None]] = {
 _DIGITS: dict[str, int | None] = {"bit/s": None, "1": 4}
 
 
+def conditions(
+    data: Variables, coordinates: Variables, metrics: Sequence[str] = ()
+) -> Iterator[dict[str, Any]]:
+    """Yield a record of each condition: its axes, and mean, least and most of metrics over seeds.
+
+    ``metrics``: in addition to those that every table has; of flows, as of_runs().
+    """
+    dims, goodputs, _ = data["goodput"]
+    keys = [key for key, (along, _, _) in coordinates.items() if set(along) & set(dims[:-1])]
+    names = list(dict.fromkeys((*_COLUMNS, *metrics)))
+    values = {name: of_runs(data, name, keys) for name in names}
+    for point in np.ndindex(*goodputs.shape[:-1]):
+        at = dict(zip(dims, point, strict=False))
+        row = {key: coordinates[key][1][at[coordinates[key][0][0]]] for key in keys}
+        row["seeds"] = int(np.isfinite(goodputs[point]).sum())
+        for name in names:
+            finite = values[name][point][np.isfinite(values[name][point])]
+            row[name] = finite.mean() if finite.size else None
+            row[f"{name}.least"] = finite.min() if finite.size else None
+            row[f"{name}.most"] = finite.max() if finite.size else None
+        yield row
+
+
 def print_results(
     data: Variables, coordinates: Variables, metrics: Sequence[str] = (), heading: str = ""
 ) -> None:

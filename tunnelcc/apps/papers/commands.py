@@ -5,15 +5,16 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from tunnelcc.commands.common import jobs_option, store_option, trust_option
+from tunnelcc.commands.common import jobs_option, json_option, store_option, trust_option
 from tunnelcc.commands.interrupt import interruptible
 from tunnelcc.errors import MISSING, ConfigError, Problem
+from tunnelcc.output import records
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -58,6 +59,7 @@ def papers() -> None:
     help="Also run other settings, and print parameters, claims and all points.",
 )
 @click.option("--calibrate", "fit", is_flag=True, help="Sweep the calibrated parameters instead.")
+@json_option
 def command(
     key: str | None,
     all_: bool,
@@ -156,6 +158,7 @@ def reproduce(
         for table in tables.questions(it, found):
             table.print(out, tables.KINDS)
         out.print("\n")
+    records.tell("numbers", lambda: _records(key, found), _UNITS)
     _print_summary(out, found)
     if report is not None:
         page.write(it, found, seeds, report)
@@ -164,6 +167,24 @@ def reproduce(
     # To standard error: what is printed as a result depends on the runs alone.
     print(f"\n{time.monotonic() - started:.0f} s{stored}", file=sys.stderr)
     return found
+
+
+_UNITS = dict.fromkeys(("published", "simulated", "least", "most"), "unit")
+
+
+def _records(paper: str, found: Sequence[Reproduction]) -> Iterator[dict[str, Any]]:
+    from tunnelcc.apps.papers.sheets import SI
+
+    for it in found:
+        for cell in it.simulated.cells:
+            least, most = cell.spread
+            yield {
+                "paper": paper, "figure": it.figure.id, **cell.row.columns,
+                "metric": cell.row.metric, "unit": SI[cell.row.unit][0],
+                "published": cell.published, "simulated": cell.value, "least": least,
+                "most": most, "ratio": cell.ratio, "verdict": cell.verdict,
+                "rests_on": cell.rests_on,
+            }  # fmt: skip
 
 
 def _print_figure(out: Console, reproduction: Reproduction) -> None:
