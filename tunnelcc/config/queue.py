@@ -172,7 +172,9 @@ class Red(Discipline):
 
 #: Keyword of tc-cake(8) → bytes that the link adds to an IP packet, the least size, and its cells.
 OVERHEADS = {
-    "raw": (14, 0, "none"),  # Ethernet's header, with which the kernel counts packets
+    # The kernel counts packets with Ethernet's header. sch_cake.c cake_calc_overhead() takes it off
+    # for a stated overhead alone.
+    "raw": (14, 0, "none"),
     "conservative": (48, 0, "atm"),
     "ethernet": (38, 84, "none"),
     "docsis": (18, 64, "none"),

@@ -134,3 +134,26 @@ def test_a_threshold_is_for_drop_tail():
 def test_bursts_exclude_independent_loss():
     with pytest.raises(tc.ConfigError, match=r"loss = '1%'.*gilbert_elliott"):
         tc.Path(loss="1%", gilbert_elliott={"p": "1%", "r": "50%"})
+
+
+@pytest.mark.parametrize("packet", [128, 441, 1500])
+@pytest.mark.parametrize(("overhead", "counted"), [("raw", 14), ("0B", 0), ("22B", 22)])
+def test_cake_without_overhead_counts_ethernets_header(packet, overhead, counted):
+    """Datagrams of 413 bytes, 441 of IP, have 3 % less than CAKE's bandwidth.
+
+    Linux 6.12 sch_cake.c, cake_calc_overhead(): the network offset, 14 bytes behind an Ethernet
+    interface, is taken off with CAKE_FLAG_OVERHEAD alone, which the option overhead sets.
+    """
+    queue = {"name": "cake", "bandwidth": "10Mbps", "overhead": overhead}
+    result = tc.run(
+        {
+            "path": {"rate": "100Mbps", "rtt": "20ms", "buffer": "4MB", "queue": queue},
+            "cross_traffic": [{"rate": "20Mbps", "packet": f"{packet}B"}],
+            "flows": [{"start": "2.99s"}],
+            "warmup": "1s",
+            "duration": "3s",
+        },
+        progress=False,
+    )
+    rate = result.links["path"].forward.bytes_sent * 8 / result.measured_time
+    assert rate == pytest.approx(10e6 * packet / (packet + counted), rel=1e-3)
