@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tunnelcc.catalog.values import LEAST_MTU, MOST_MTU
+from tunnelcc.network.topology import Step
 from tunnelcc.network.tunnels import PacketTunnel
 
 if TYPE_CHECKING:
@@ -22,7 +23,8 @@ class Small:
 
     ``too_big``: packets that it dropped; ``is_told``: their senders were; ``fragmented``, and
     ``dropped``: fragments, or packets that were to be fragmented; ``stalled``: flows that delivered
-    nothing while packets were lost without a word; ``keys``: what changes it.
+    nothing while packets were lost without a word; ``keys``: what changes it; ``is_before``: all
+    this was in the warm-up, so that the counts are 0.
     """
 
     link: str
@@ -33,6 +35,7 @@ class Small:
     fragmented: int
     stalled: tuple[int, ...]
     keys: tuple[Change, ...]
+    is_before: bool = False
 
 
 class Change(NamedTuple):
@@ -48,20 +51,38 @@ def of_links(network: ResolvedNetwork, totals: Mapping[str, Any]) -> Iterator[Sm
     ``totals``: of the run, as ``Result.totals()`` returns them; counts are of the measured part.
     """
     stalled = tuple(i for i, flow in enumerate(totals["flows"]) if not flow["flow_goodput"])
+    nothing = [flow for flow in stalled if not totals["flows"][flow]["flow_total_bytes"]]
     for name, link in network.topology.links.items():
         for way, (start, end) in (("forward", link.ends), ("reverse", link.ends[::-1])):
             too_big, fragmented, dropped = (
                 totals["links"][name][way][f"link_{count}"] or 0
                 for count in ("mtu_drops", "fragmented", "fragment_drops")
             )
-            if too_big or fragmented or dropped:
+            step = Step(name, way == "reverse")
+            before = any(_is_lost(network, flow, step) for flow in nothing)
+            if too_big or fragmented or dropped or before:
                 is_told = link.path.too_big == "tell"
-                is_hole = bool(dropped or (too_big and not is_told))
+                is_hole = bool(dropped or (too_big and not is_told) or before)
                 keys = tuple(_keys(network, link, is_hole)) if is_hole or fragmented else ()
                 yield Small(
                     f"{name} ({start} → {end})", link.path.mtu, too_big, is_told, dropped,
                     fragmented, stalled if is_hole else (), keys,
+                    is_before=not (too_big or fragmented or dropped),
                 )  # fmt: skip
+
+
+def _is_lost(network: ResolvedNetwork, flow: int, step: Step) -> bool:
+    """Whether the full packets of a flow are lost before a link, and nobody is told."""
+    traffic, path = network.flows[flow].traffic, network.topology.links[step.link].path
+    tunnel = traffic.packet_tunnel
+    outside = getattr(tunnel.keys.entry, "outer_df", None) if tunnel else None
+    is_whole = outside is None or outside.df != "clear"
+    return (
+        traffic.flow.transport == "tcp"
+        and (path.too_big == "silent" if is_whole else path.fragments == "drop")
+        and step in traffic.route.sent_by(traffic.sender)
+        and max(traffic.full_packets) > path.mtu
+    )
 
 
 class Divided(NamedTuple):

@@ -508,9 +508,8 @@ _DECLARED = (
     Metric(
         "mtu_drops", "1", "packets that the path's MTU dropped",
         "packets larger than a link's MTU that a router dropped, and fragments that a firewall "
-            "dropped, on all links, since the start",
+            "dropped, on all links, after the warm-up",
         lambda run: float(np.nansum([run["link_mtu_drops"], run["link_fragment_drops"]])),
-        since_start=True,
     ),
     Metric(
         "flow_mss", "byte", "segment size of TCP",

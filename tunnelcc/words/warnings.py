@@ -21,6 +21,7 @@ _DID = {
     "dropped": "dropped {count} fragments or packets that were to be fragmented",
     "fragmented": "fragmented {count} packets of more than {mtu} bytes",
 }
+_BEFORE = "lost packets of more than {it.mtu} bytes in the warm-up and told nobody (a black hole)"
 _DIVIDED = (
     "path MTU: {it.tunnel} fragmented {it.fragmented} of {it.offered} packets to {it.end}, because "
     "they are larger than {it.mtu} bytes with its headers. This changes it: {it.key}, at most "
@@ -63,6 +64,8 @@ def mtu(it: Small) -> str:
     how = "told their senders" if it.is_told else "told nobody (a black hole)"
     counts = ((name, getattr(it, name)) for name in _DID)
     did = [_DID[name].format(count=count, mtu=it.mtu, how=how) for name, count in counts if count]
+    if it.is_before:
+        did = [_BEFORE.format(it=it)]
     stalled = f" {flows(it.stalled)} delivered nothing." if it.stalled else ""
     keys = f" These change it: {'; '.join(map(_change, it.keys))}." if it.keys else ""
     return say(_MTU, link=it.link, did=", and ".join(did), stalled=stalled, keys=keys)

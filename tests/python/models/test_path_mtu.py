@@ -202,6 +202,26 @@ def test_packets_that_do_not_fit_count_after_the_warm_up():
     assert before > link.fragmented
 
 
+@pytest.mark.parametrize("tunnel", [None, "wireguard"])
+def test_a_black_hole_in_the_warm_up_is_told(tunnel):
+    """Retransmissions are seconds apart then: none of them is in the measured part."""
+    keys = {"tunnel": tunnel, "mtu": 1280, "fragments": "drop", "warmup": "8s", "duration": "14s"}
+    result = run(**keys)
+    assert (
+        result.links["path"].forward.mtu_drops == result.links["path"].forward.fragment_drops == 0
+    )
+    assert "lost packets of more than 1280 bytes in the warm-up" in told(result)
+    assert "Flow 0 delivered nothing" in told(result)
+    assert ("tunnel.mtu" if tunnel else "tcp.mtu_probing") in told(result)
+
+
+@pytest.mark.parametrize("flow", [{"bytes": "20kB", "cc": "cubic"}, {"start": "13.9s"}])
+def test_a_flow_that_sends_nothing_after_the_warm_up_is_in_no_black_hole(flow):
+    for keys in ({"mtu": 1500}, {"tunnel": "wireguard"}):
+        told_of_run = told(run(flows=[flow], warmup="8s", duration="14s", **keys))
+        assert "black hole" not in told_of_run
+
+
 def test_a_second_link_tells_across_the_first():
     result = tc.run(
         {
