@@ -19,6 +19,7 @@ from typing import Any
 
 import click
 
+from tunnelcc.commands import complete
 from tunnelcc.commands.common import (
     again_option,
     jobs_option,
@@ -31,7 +32,7 @@ from tunnelcc.errors import MISSING, ConfigError, Problem, TunnelccError, neares
 _PATH = click.Path(path_type=Path)
 _json_option = click.option("--json", "as_json", is_flag=True, help="Print the results as JSON.")
 _set_option = click.option(
-    "--set", "settings", multiple=True, metavar="KEY=VALUE",
+    "--set", "settings", multiple=True, metavar="KEY=VALUE", shell_complete=complete.keys,
     help="Set any key, such as hosts.kernel=5.10. Repeatable. `tunnelcc show experiment` lists "
         "the keys.",
 )  # fmt: skip
@@ -41,7 +42,7 @@ _seeds_option = click.option(
     "[default: 5]",
 )
 _metrics_option = click.option(
-    "--metric", "metrics", multiple=True, metavar="METRIC",
+    "--metric", "metrics", multiple=True, metavar="METRIC", shell_complete=complete.metrics,
     help="Also print a metric of `tunnelcc show metrics`, or your own, such as "
     "my_metrics:first_byte. Repeatable.",
 )  # fmt: skip
@@ -84,9 +85,17 @@ _EXPERIMENT_OPTIONS = {
 }
 
 
+_COMPLETE = {
+    "cc": complete.algorithms,
+    "carrier-cc": complete.algorithms,
+    "tunnel": complete.tunnels,
+    "direction": complete.choices("up", "down"),
+}
+
+
 def _experiment_options(command: Callable[..., Any]) -> Callable[..., Any]:
     for name, text in reversed(_EXPERIMENT_OPTIONS.items()):
-        command = click.option(f"--{name}", help=text)(command)
+        command = click.option(f"--{name}", help=text, shell_complete=_COMPLETE.get(name))(command)
     return command
 
 
@@ -307,7 +316,7 @@ def run(
 @click.option("--name", help="Name of the results in the store (default: one for each comparison).")
 @again_option
 @click.option(
-    "--metric", default="goodput", show_default=True,
+    "--metric", default="goodput", show_default=True, shell_complete=complete.metrics,
     help="Metric of the figures and differences: a name, or module:function for one of your own.",
 )  # fmt: skip
 @_difference_options
@@ -479,7 +488,10 @@ def report_(
 
 @cli.command("fit")
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=_PATH)
-@click.option("--cc", help="Congestion control of the flows, if the files do not tell.")
+@click.option(
+    "--cc", shell_complete=complete.algorithms,
+    help="Congestion control of the flows, if the files do not tell.",
+)  # fmt: skip
 @click.option(
     "--runs", type=click.IntRange(40, 10_000), default=88, show_default=True,
     help="Simulations to search with.",
@@ -517,8 +529,14 @@ def fit_(files: tuple[Path, ...], **options: Any) -> None:
     help="bulk: one long transfer; short: pages of 500 kB; call: a call beside a transfer; mix: "
         "all three; fair: what a neighbour is left.",
 )  # fmt: skip
-@click.option("--tunnels", metavar="NAME,…", help="Tunnels to compare; none: without a tunnel.")
-@click.option("--cc", "congestion", metavar="NAME,…", help="Congestion controls to compare.")
+@click.option(
+    "--tunnels", metavar="NAME,…", shell_complete=complete.tunnels,
+    help="Tunnels to compare; none: without a tunnel.",
+)  # fmt: skip
+@click.option(
+    "--cc", "congestion", metavar="NAME,…", shell_complete=complete.algorithms,
+    help="Congestion controls to compare.",
+)  # fmt: skip
 @_seeds_option
 @jobs_option
 @store_option
@@ -548,7 +566,7 @@ _store_option = click.option("--store", "directory", type=_PATH, default="runs",
 
 
 @store.command("ls")
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=complete.sweeps)
 @_store_option
 @json_option
 def store_ls(name: str | None, directory: Path) -> None:
@@ -559,7 +577,7 @@ def store_ls(name: str | None, directory: Path) -> None:
 
 
 @store.command("show")
-@click.argument("name", metavar="RUN|SWEEP")
+@click.argument("name", metavar="RUN|SWEEP", shell_complete=complete.sweeps)
 @_store_option
 def store_show(name: str, directory: Path) -> None:
     """Show a run with the command that repeats it, or a sweep.
@@ -572,7 +590,9 @@ def store_show(name: str, directory: Path) -> None:
 
 
 @store.command("rm")
-@click.argument("names", metavar="RUN|SWEEP...", nargs=-1, required=True)
+@click.argument(
+    "names", metavar="RUN|SWEEP...", nargs=-1, required=True, shell_complete=complete.sweeps
+)
 @_store_option
 def store_rm(names: tuple[str, ...], directory: Path) -> None:
     """Delete runs, or sweeps.
@@ -628,7 +648,7 @@ def store_verify(delete: bool, directory: Path) -> None:
 
 
 @store.command("export")
-@click.argument("name", metavar="RUN|SWEEP")
+@click.argument("name", metavar="RUN|SWEEP", shell_complete=complete.sweeps)
 @click.argument("file", type=_PATH)
 @click.option("--series", is_flag=True, help="For a sweep: include the series over time (.nc).")
 @_store_option
@@ -640,7 +660,7 @@ def store_export(name: str, file: Path, series: bool, directory: Path) -> None:
 
 
 @cli.command()
-@click.argument("results", type=_PATH)
+@click.argument("results", type=_PATH, shell_complete=complete.results)
 @click.option("--x", help="Axis for the x-axis, such as path.loss (scatter: a metric).")
 @click.option(
     "--y",
@@ -707,7 +727,10 @@ def plot(
 
 
 @cli.command("list")
-@click.argument("part", metavar="[tunnels|cc|profiles|payloads|traffic]", required=False)
+@click.argument(
+    "part", metavar="[tunnels|cc|profiles|payloads|traffic]", required=False,
+    shell_complete=complete.choices("tunnels", "cc", "profiles", "payloads", "traffic"),
+)  # fmt: skip
 @json_option
 def list_(part: str | None) -> None:
     """List tunnels, algorithms, profiles, payloads and traffic, or one of these.
@@ -720,8 +743,13 @@ def list_(part: str | None) -> None:
 
 
 @cli.command()
-@click.argument("what", metavar="experiment|metrics|tunnel|cc|profile|payload|schema")
-@click.argument("name", metavar="[NAME|WORD|FILE]", required=False)
+@click.argument(
+    "what", metavar="experiment|metrics|tunnel|cc|profile|payload|schema",
+    shell_complete=complete.choices(
+        "experiment", "metrics", "tunnel", "cc", "profile", "payload", "schema"
+    ),
+)  # fmt: skip
+@click.argument("name", metavar="[NAME|WORD|FILE]", required=False, shell_complete=complete.shown)
 @click.option("--mode", help="Mode of a tunnel that has modes (default: the entry's).")
 @click.option(
     "--only", help="Of an experiment's FILE: run, links, hosts, tunnels, flows or traffic."
@@ -814,9 +842,10 @@ def search(
 
 
 @cli.command()
-@click.argument("results", type=_PATH)
+@click.argument("results", type=_PATH, shell_complete=complete.results)
 @click.option(
     "--metric", default="goodput", show_default=True, metavar="METRIC",
+    shell_complete=complete.metrics,
     help="The metric, or module:function for one of your own.",
 )  # fmt: skip
 @click.option("--flow", type=int, help="The flow, from 0, of a metric of flows.")

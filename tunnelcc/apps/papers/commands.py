@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.shell_completion import CompletionItem
 
 from tunnelcc.commands.common import jobs_option, json_option, store_option, trust_option
 from tunnelcc.commands.interrupt import interruptible
@@ -22,6 +23,16 @@ if TYPE_CHECKING:
     from tunnelcc.apps.papers.verdicts import Reproduction
 
 _DIRECTORY = click.Path(path_type=Path)
+
+
+def complete_papers(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Complete the name of a paper, or of a folder."""
+    from tunnelcc.apps.papers import folder
+
+    names = [it for it in folder.names() if it.startswith(incomplete)]
+    if not names:
+        return [CompletionItem(incomplete, type="dir")]
+    return [CompletionItem(it, help=folder.find(it).paper.title) for it in names]
 
 
 @click.command("papers")
@@ -40,7 +51,7 @@ def papers() -> None:
 
 
 @click.command("reproduce")
-@click.argument("key", required=False)
+@click.argument("key", required=False, shell_complete=complete_papers)
 @click.option(
     "--all", "all_", is_flag=True, help="Reproduce every paper that `tunnelcc papers` lists."
 )
