@@ -959,7 +959,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         _drop_output()
         sys.exit(1)
     except OSError as error:
-        click.echo(f"tunnelcc: {error.strerror or error}", err=True)
+        # What writes a file names it. What is left is mostly what commands print.
+        where = error.filename or "standard output or a temporary file"
+        click.echo(f"tunnelcc: {where}: {error.strerror or error}", err=True)
         _drop_output()
         sys.exit(1)
 

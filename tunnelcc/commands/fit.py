@@ -51,7 +51,7 @@ def fit(
         if output is not None:
             click.echo(f"{output} is not written")
     elif output is not None:
-        output.write_text(_guesses(found) + write_toml(found.table), encoding="utf-8")
+        outputs.write_text("--output", output, _guesses(found) + write_toml(found.table))
         flow = next((it for it in paths if it), None)
         names = shlex.join(["tunnelcc", "run", str(output), "--measured", str(flow)])
         click.echo(f"{output}; beside the measurement: {names}")

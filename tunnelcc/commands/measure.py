@@ -81,7 +81,7 @@ def measure(
     result, measured = both[0]
     _print(both, kernel)
     if output is not None:
-        output.write_text(measured.series)
+        files.write_text("--output", output, measured.series)
     if plot is not None:
         plot_beside(result, measured.flows, plot)
     for written in filter(None, (output, plot, keep)):

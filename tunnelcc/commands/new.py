@@ -34,7 +34,7 @@ def congestion_control(name: str, folder: Path, *, python: bool) -> str:
         text = template.read_text(encoding="utf-8")
         for mark, value in (("my_control", name), ("MyControl", title), ("SUFFIX", suffix)):
             text = text.replace(mark, value)
-        target.write_text(text, encoding="utf-8")
+        files.write_text("--output", target, text)
     algorithm, test, scenario = targets
     about = [
         f"{algorithm}: the algorithm. Try it:",

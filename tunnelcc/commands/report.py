@@ -17,7 +17,7 @@ from tunnelcc.commands.interrupt import interruptible
 from tunnelcc.commands.options import read_results
 from tunnelcc.commands.sweep import find_all, parse_seeds
 from tunnelcc.errors import ConfigError, Problem
-from tunnelcc.output.files import make_directory
+from tunnelcc.output.files import make_directory, write_text
 from tunnelcc.results import provenance
 from tunnelcc.sweeps import Sweep, results_of, run
 
@@ -58,7 +58,7 @@ def report(
         if not is_scenario:
             _check(results, path)
             scenario = output / ("scenario.toml" if len(paths) == 1 else f"{name}.toml")
-            scenario.write_text(results.attrs["scenario"])
+            write_text("--output", scenario, results.attrs["scenario"])
             repeat = f"tunnelcc sweep {shlex.quote(str(scenario))} --name {shlex.quote(name)}"
             commands.insert(-1, repeat)
     if len(found) == 1:

@@ -19,7 +19,7 @@ from tunnelcc.commands.options import parsed
 from tunnelcc.errors import ConfigError, Problem
 from tunnelcc.metrics import Metric, find
 from tunnelcc.output import records
-from tunnelcc.output.files import check_file
+from tunnelcc.output.files import check_file, write_text
 from tunnelcc.output.tables import Table, console
 from tunnelcc.schema.toml import parse_value, write_toml
 from tunnelcc.searches import Find, Point, search
@@ -141,4 +141,5 @@ def _write(found: Find, output: Path) -> None:
         f"#     {shlex.join(['tunnelcc', *sys.argv[1:]])}",
         "",
     ]
-    output.write_text("\n".join(head) + "\n" + write_toml({**table, "title": title}))
+    text = "\n".join(head) + "\n" + write_toml({**table, "title": title})
+    write_text("--output", output, text)

@@ -97,7 +97,15 @@ def locked(code: str) -> Iterator[None]:
 
 
 def write(path: Path, data: bytes) -> None:
-    """Write a file completely or not at all."""
+    """Write a file completely or not at all. Raises TunnelccError."""
     temporary = path.with_name(f".{path.name}.{os.urandom(4).hex()}.tmp")
-    temporary.write_bytes(data)
-    temporary.replace(path)
+    try:
+        temporary.write_bytes(data)
+        temporary.replace(path)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+        raise TunnelccError(
+            f"{path}, a compiled congestion control or what is known of one, cannot be written: "
+            f"{error.strerror}; XDG_CACHE_HOME sets another folder"
+        ) from None

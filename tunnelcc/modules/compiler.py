@@ -94,11 +94,7 @@ def _check_unchanged(source: Source, files: Iterable[Path]) -> None:
 
 
 def _finish(source: Source, built: Path, needed: Iterable[Path]) -> Source:
-    library = compiled.library(source.code)
-    # Between two file systems, moving is not done at once.
-    beside = library.with_name(f".{library.name}.{os.getpid()}.tmp")
-    shutil.copyfile(built, beside)
-    beside.replace(library)
+    compiled.write(compiled.library(source.code), built.read_bytes())
     if source.code != source.plain:
         names = [os.path.relpath(it, source.path.parent) for it in _in_order(source, needed)]
         compiled.write_included(source.plain, names)

@@ -77,7 +77,7 @@ def write_text(option: str, file: Path, text: str) -> None:
     """Write ``file`` completely, or leave it. Raises ConfigError."""
     try:
         with replacing(file) as new:
-            new.write_text(text)
+            new.write_text(text, encoding="utf-8")
     except OSError as error:
         expected = "a file that can be written"
         raise ConfigError(Problem(option, str(file), expected, error.strerror or "")) from None

@@ -7,6 +7,7 @@ and markers also distinguish algorithms in grey.
 
 from __future__ import annotations
 
+import io
 import sys
 import warnings
 from pathlib import Path
@@ -197,7 +198,9 @@ def save(figure: Figure, file: Path | str, made: str = "") -> None:
     try:
         with mpl.rc_context(STYLE), warnings.catch_warnings(), files.replacing(file) as new:
             warnings.filterwarnings("ignore", "Glyph .* missing from font")  # told above
-            figure.savefig(new, metadata=metadata)
+            content = io.BytesIO()  # on a full disk, matplotlib fails in other ways, too
+            figure.savefig(content, format=suffix, metadata=metadata)
+            new.write_bytes(content.getbuffer())
     except OSError as error:
         expected = "a file that can be written"
         raise ConfigError(Problem("plot", str(file), expected, error.strerror or "")) from None
