@@ -8,7 +8,7 @@ import re
 from itertools import pairwise
 from typing import Annotated, NamedTuple
 
-from tunnelcc.schema import Kind, choice_of, rate, time, whole
+from tunnelcc.schema import EITHER, MORE, Kind, choice_of, rate, time, whole
 from tunnelcc.schema.units import UnitError
 
 #: Bytes of a header without options, by the version of IP (RFC 791, RFC 8200).
@@ -26,13 +26,13 @@ MOST_MTU = 65535
 MOST_DEVICE_MTU = 9000
 
 #: Of KCP: segments; the window field of a header has 16 bits.
-WindowSize = Annotated[int, whole(1, 65535)]
+WindowSize = Annotated[int, whole(1, 65535), MORE]
 #: kcp-go's SetNoDelay() takes no other.
 Interval = Annotated[float, time(10e-3, 5)]
 Resend = Annotated[int, whole(0, 255)]
 
 #: What a user sets, bit/s: of RUDP, or of a congestion control over QUIC.
-Rate = Annotated[float, rate(10e3, 400e9)]
+Rate = Annotated[float, rate(10e3, 400e9), EITHER]
 #: Of RUDP. The client tells it as a number of KiB/s that has 15 bits.
 RUDP_RATE = rate(10e3, 268.4e6)
 

@@ -15,6 +15,7 @@ from tunnelcc.config.flow_control import FlowControl
 from tunnelcc.config.values import LinkRate, Moment, Rtt, Timer
 from tunnelcc.errors import MISSING, ConfigError, Problem
 from tunnelcc.schema import (
+    MORE,
     TEXT,
     Field,
     Key,
@@ -121,7 +122,7 @@ class Flow(FlowControl, Ends):
         description="bytes that the client writes after it connects; the server sends once it has "
         "read some; default: 0, or 37 (iperf3's cookie) if direction is down",
     )
-    window: Key[Annotated[int, size(4096, 2**30)] | None, int | str | None] = Field(
+    window: Key[Annotated[int, size(4096, 2**30), MORE] | None, int | str | None] = Field(
         default=None,
         description="socket buffers that the applications at both ends ask for, as iperf3 -w "
         "(SO_SNDBUF, SO_RCVBUF): the kernel doubles them, at most to twice net.core.rmem_max "

@@ -4,14 +4,15 @@
 from typing import Annotated
 
 from tunnelcc.schema import (
+    MORE,
     Field,
     Key,
     Model,
     size,
 )
 
-StreamWindow = Annotated[int, size(1024, 2**30)]
-ConnectionWindow = Annotated[int, size(1024, 2**31)]
+StreamWindow = Annotated[int, size(1024, 2**30), MORE]
+ConnectionWindow = Annotated[int, size(1024, 2**31), MORE]
 
 
 class FlowControl(Model):

@@ -10,10 +10,13 @@ from tunnelcc.errors import ConfigError, Problem
 from tunnelcc.hosts import costs
 from tunnelcc.hosts.kernels import kernels
 from tunnelcc.schema import (
+    GONE,
+    MORE,
     Field,
     Key,
     Kind,
     Model,
+    Relaxed,
     Table,
     choice,
     number,
@@ -33,11 +36,12 @@ def _parse_version(value: object) -> str:
     return version
 
 
-KernelVersion = Annotated[str, Kind(_parse_version, str, _VERSION.expected)]
+_NEWEST = Relaxed(to=[*kernels()][-1])
+KernelVersion = Annotated[str, Kind(_parse_version, str, _VERSION.expected), _NEWEST]
 LEAST_WINDOW = 1024  # bytes, a quarter of the least buffer, as tcp_adv_win_scale = -2 leaves
-SocketBuffer = Annotated[int, size(4096, 2**31 - 1)]
-Memory = Annotated[int, size(2**20, 2**50)]
-CpuCost = Annotated[float, number(0, 1e6)]
+SocketBuffer = Annotated[int, size(4096, 2**31 - 1), MORE]
+Memory = Annotated[int, size(2**20, 2**50), MORE]
+CpuCost = Annotated[float, number(0, 1e6), GONE]
 GroTime = Annotated[float, time(1e-6, 0.01, at_zero=True)]
 
 
@@ -64,8 +68,8 @@ class HostOverrides(Model):
     tcp_adv_win_scale: Annotated[int, whole(-31, 31)] | None = None
     tcp_moderate_rcvbuf: Switch | None = None
     gro: Key[GroTime | None, str | None] = Field(default=None)
-    cores: Annotated[int, whole(1, 1024)] | None = None
-    speed: Annotated[float, number(0, 1000, above=True)] | None = None
+    cores: Annotated[int, whole(1, 1024), MORE] | None = None
+    speed: Annotated[float, number(0, 1000, above=True), MORE] | None = None
     memory: Key[Memory | None, int | str | None] = Field(default=None)
     tcp_memory: Key[Memory | None, int | str | None] = Field(default=None)
     app_cost: CpuCost | None = None
@@ -105,8 +109,8 @@ class Hosts(Model):
         "(rx-usecs); GRO makes the segments of a connection that come in order one packet of up "
         "to 64 KiB, with one ACK; 0: no GRO. Connections in a tunnel of packets have none",
     )
-    cores: Annotated[int, whole(1, 1024)] = Field(default=2, description="CPU cores")
-    speed: Annotated[float, number(0, 1000, above=True)] = Field(
+    cores: Annotated[int, whole(1, 1024), MORE] = Field(default=2, description="CPU cores")
+    speed: Annotated[float, number(0, 1000, above=True), MORE] = Field(
         default=1.0,
         description="speed of a core, relative to the host where the tunnel's costs were measured",
     )

@@ -14,6 +14,8 @@ from tunnelcc.config.values import GivenSteps, LinkRate, Probability, QueueRoom,
 from tunnelcc.errors import ConfigError, Problem
 from tunnelcc.schema import (
     BUFFER,
+    GONE,
+    MORE,
     POSITIVE_SHARE,
     SHARE,
     SPANS,
@@ -21,6 +23,7 @@ from tunnelcc.schema import (
     Key,
     Kind,
     Model,
+    Relaxed,
     Table,
     choice,
     rate,
@@ -109,7 +112,7 @@ class Policer(Model):
     rate: Key[LinkRate, str] = Field(
         description="rate of the tokens, in the same bytes as path.rate"
     )
-    burst: Key[Annotated[int, size(64, 2**30)], int | str] = Field(
+    burst: Key[Annotated[int, size(64, 2**30), MORE], int | str] = Field(
         default=65536, description="bytes that may pass at once after an idle time"
     )
     position: Annotated[str, choice("before", "after")] = Field(
@@ -152,7 +155,7 @@ class LinkDirection(Model):
         "and RTT at the start; what waits in a buffer that becomes smaller stays, and packets that "
         "arrive are dropped until there is room",
     )
-    queue: Key[Queue, Queue | str | Table] = Field(
+    queue: Key[Annotated[Queue, Relaxed(to="drop-tail")], Queue | str | Table] = Field(
         default=DropTail.default(), description="queue discipline at the bottleneck"
     )
     ecn_threshold: Key[QueueRoom | None, Buffer | int | str | None] = Field(
@@ -182,7 +185,7 @@ class LinkDirection(Model):
         default=0.01,
         description="extra delay of these packets; packets sent within this time overtake them",
     )
-    jitter: Key[Annotated[float, time(1e-6, 10, at_zero=True)], str] = Field(
+    jitter: Key[Annotated[float, time(1e-6, 10, at_zero=True), GONE], str] = Field(
         default=0.0, description="mean of a random extra delay of each packet"
     )
     jitter_distribution: Annotated[
@@ -382,7 +385,7 @@ class DuplexLink(LinkDirection):
         default=0.0,
         description="random loss in the other direction; short for reverse.loss",
     )
-    mtu: Annotated[int, whole(LEAST_MTU, MOST_MTU)] = Field(
+    mtu: Annotated[int, whole(LEAST_MTU, MOST_MTU), Relaxed(to=HOST_MTU)] = Field(
         default=1500,
         description="largest IP packet in bytes; datagram tunnels fragment larger ones, and TCP "
         "reduces tcp.mss to fit, but does not increase it: for 9000 also set tcp.mss to 8948; for "
@@ -399,7 +402,7 @@ class DuplexLink(LinkDirection):
     fragments: Annotated[str, choice("pass", "drop")] = Field(
         default="pass", description="whether a firewall in front of the link drops fragments"
     )
-    reassembly_delay: Key[Annotated[float, time(1e-6, 10, at_zero=True)], str] = Field(
+    reassembly_delay: Key[Annotated[float, time(1e-6, 10, at_zero=True), GONE], str] = Field(
         default=0.0,
         description="delay, at its receiver, of a packet that the router in front of the link has "
         "fragmented",

@@ -11,6 +11,7 @@ from tunnelcc.schema import (
     Field,
     Key,
     Model,
+    Relaxed,
     time,
     whole,
 )
@@ -34,7 +35,7 @@ class Tcp(Model):
     timestamps: Switch = Field(
         default=True, description="RFC 7323 timestamps: 12 bytes in each segment"
     )
-    window_scaling: Switch = Field(
+    window_scaling: Annotated[Switch, Relaxed(to=True)] = Field(
         default=True, description="RFC 7323 window scaling; false: windows are at most 65535 bytes"
     )
     initial_window: Annotated[int, whole(1, 1000)] = Field(

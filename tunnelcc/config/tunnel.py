@@ -32,6 +32,7 @@ from tunnelcc.config.values import LinkRate, Probability, QueueRoom, Rtt
 from tunnelcc.errors import MISSING, ConfigError, Problem
 from tunnelcc.schema import (
     CARRIERS,
+    MORE,
     NAME,
     ROUTE,
     SWITCH,
@@ -40,6 +41,7 @@ from tunnelcc.schema import (
     Key,
     Kind,
     Model,
+    Relaxed,
     Table,
     choice,
     size,
@@ -134,7 +136,7 @@ class PacketTunnel(Model):
         description="MSS to which the tunnel clamps connections, in bytes with TCP options; "
         "default: the entry's",
     )
-    queue: Annotated[int, whole(1, 2**20)] | None = Field(
+    queue: Annotated[int, whole(1, 2**20), MORE] | None = Field(
         default=None,
         description="most packets that wait at the tunnel's device; default: the entry's",
     )
@@ -254,7 +256,7 @@ class KcpKeys(Model):
         description="number of later ACKs that trigger a retransmission; 0: never; needs mode "
         "manual",
     )
-    congestion: Annotated[bool, SWITCH] | None = Field(
+    congestion: Annotated[bool, SWITCH, Relaxed(to=False)] | None = Field(
         default=None, description="true: also use a congestion window (nc = 0); needs mode manual"
     )
     client_send_window: WindowSize | None = Field(
@@ -388,16 +390,16 @@ class Tunnel(FlowControl, PacketTunnel):
         "neither does, so that Nagle's rule holds small writes back until all data before them are "
         "acknowledged; default: the entry's",
     )
-    copy_buffer: Key[Annotated[int, size(1024, 2**24)] | None, int | str | None] = Field(
+    copy_buffer: Key[Annotated[int, size(1024, 2**24), MORE] | None, int | str | None] = Field(
         default=None,
         description="bytes that a relay reads and forwards at once; default: the entry's",
     )
-    send_buffer: Key[Annotated[int, size(4096, 2**30)] | None, int | str | None] = Field(
+    send_buffer: Key[Annotated[int, size(4096, 2**30), MORE] | None, int | str | None] = Field(
         default=None,
         description="send buffer that the program asks for on its carrier over TCP, as OpenVPN's "
         "--sndbuf; Linux gives twice as much; default: the kernel's, which grows",
     )
-    receive_buffer: Key[Annotated[int, size(4096, 2**30)] | None, int | str | None] = Field(
+    receive_buffer: Key[Annotated[int, size(4096, 2**30), MORE] | None, int | str | None] = Field(
         default=None,
         description="receive buffer likewise, as OpenVPN's --rcvbuf, also on a UDP socket, which "
         "drops packets that it has no room for",
@@ -420,7 +422,7 @@ class Tunnel(FlowControl, PacketTunnel):
         "number: flows take so many carriers in turn; default: all if the tunnel "
         "multiplexes, otherwise flow",
     )
-    session_buffer: Key[Annotated[int, size(4096, 2**30)] | None, int | str | None] = Field(
+    session_buffer: Key[Annotated[int, size(4096, 2**30), MORE] | None, int | str | None] = Field(
         default=None,
         description="unread bytes of all streams at which the receiver stops reading the carrier, "
         "as kcptun's --smuxbuf; default: the entry's",

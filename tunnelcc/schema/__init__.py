@@ -5,6 +5,9 @@ from tunnelcc.schema.keys import KeyInfo, document, keys_of, listed_as
 from tunnelcc.schema.kinds import (
     BUFFER,
     CARRIERS,
+    EITHER,
+    GONE,
+    MORE,
     NAME,
     POSITIVE_SHARE,
     PROBABILITY,
@@ -15,6 +18,7 @@ from tunnelcc.schema.kinds import (
     SWITCH,
     TEXT,
     Kind,
+    Relaxed,
     choice,
     choice_of,
     number,
@@ -33,6 +37,7 @@ from tunnelcc.schema.model import (
     is_parsed,
     kind_of,
     models_in,
+    relaxed_of,
     tag_of,
 )
 from tunnelcc.schema.typed import Field, Key, Table
@@ -40,6 +45,9 @@ from tunnelcc.schema.typed import Field, Key, Table
 __all__ = [
     "BUFFER",
     "CARRIERS",
+    "EITHER",
+    "GONE",
+    "MORE",
     "NAME",
     "POSITIVE_SHARE",
     "PROBABILITY",
@@ -54,6 +62,7 @@ __all__ = [
     "KeyInfo",
     "Kind",
     "Model",
+    "Relaxed",
     "Table",
     "by_name",
     "choice",
@@ -69,6 +78,7 @@ __all__ = [
     "number",
     "quantity",
     "rate",
+    "relaxed_of",
     "size",
     "steps",
     "tag_of",

@@ -44,6 +44,26 @@ class Kind:
         )
 
 
+@dataclass(frozen=True)
+class Relaxed:
+    """How a key is relaxed: a run with it so tells whether it limits.
+
+    ``to``: what it becomes then; None: a larger amount. ``lowers``: whether less may help, too, as
+    of a rate that is set.
+    """
+
+    to: Any = None
+    lowers: bool = False
+
+
+#: Twice as much.
+MORE = Relaxed()
+#: Twice as much, or less.
+EITHER = Relaxed(lowers=True)
+#: Nothing of it.
+GONE = Relaxed(to=0)
+
+
 def quantity(
     parse: Callable[[object], Any],
     format_: Callable[[Any], str],

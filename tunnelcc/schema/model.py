@@ -8,7 +8,7 @@ was expected and the nearest valid name.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args, get_origin
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, ValidationError, ValidationInfo
 from pydantic.fields import FieldInfo
@@ -16,13 +16,15 @@ from pydantic_core import ErrorDetails
 from typing_extensions import dataclass_transform
 
 from tunnelcc.errors import MISSING, ConfigError, Problem, nearest
-from tunnelcc.schema.kinds import NAME, Kind
+from tunnelcc.schema.kinds import NAME, Kind, Relaxed
 from tunnelcc.schema.typed import Field
 from tunnelcc.schema.units import UnitError
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
+
+_Declared = TypeVar("_Declared")
 
 # What validators see of Model.parse().
 _PARSED = "parsed"
@@ -218,16 +220,25 @@ def is_table(field: FieldInfo) -> bool:
 
 def kind_of(field: FieldInfo) -> Kind | None:
     """Return the kind of the field's value, if it has one."""
-    kinds = (item for item in field.metadata if isinstance(item, Kind))
-    return next(kinds, None) or next(_kinds_in(field.annotation), None)
+    return next(_declared(field, Kind), None)
 
 
-def _kinds_in(annotation: object) -> Iterator[Kind]:
+def relaxed_of(field: FieldInfo) -> Relaxed | None:
+    """Return how the field's value is relaxed; None: it is no limit."""
+    return next(_declared(field, Relaxed), None)
+
+
+def _declared(field: FieldInfo, wanted: type[_Declared]) -> Iterator[_Declared]:
+    yield from (item for item in field.metadata if isinstance(item, wanted))
+    yield from _in(field.annotation, wanted)
+
+
+def _in(annotation: object, wanted: type[_Declared]) -> Iterator[_Declared]:
     for metadata in getattr(annotation, "__metadata__", ()):
-        if isinstance(metadata, Kind):
+        if isinstance(metadata, wanted):
             yield metadata
     for argument in get_args(annotation):
-        yield from _kinds_in(argument)
+        yield from _in(argument, wanted)
 
 
 def tag_of(model: type[BaseModel]) -> tuple[str, str]:

@@ -183,9 +183,11 @@ class Buffer:
             return round(self.seconds * rate / 8)
         return self.bytes or 0
 
-    def times(self, factor: int) -> Buffer:
+    def times(self, factor: float) -> Buffer:
         """Return a buffer that is larger by a factor."""
-        return Buffer(**{name: it and factor * it for name, it in vars(self).items()})
+        counted = {"packets", "bytes"}
+        sizes = {name: it and factor * it for name, it in vars(self).items()}
+        return Buffer(**{k: round(v) if v and k in counted else v for k, v in sizes.items()})
 
     def __str__(self) -> str:
         if self.bdp is not None:
