@@ -47,6 +47,52 @@ class _Worker:
     key: Any = None  # of the task it does
 
 
+class Pool:
+    """Worker processes that call ``function``, for tasks that come in several lots.
+
+    They start while the first tasks are made. Leaving ``with`` ends them; an exception kills them.
+    """
+
+    def __init__(self, function: Callable[[Any], Any], count: int) -> None:
+        modules.check_not_loading()  # each worker would start workers of its own
+        self._function = function
+        self._workers = _start(function, count)
+
+    def __enter__(self) -> Pool:
+        return self
+
+    def __exit__(self, error: object, *_: object) -> None:
+        for worker in self._workers:
+            worker.pipe.close()
+            if worker.words is not None:
+                worker.words.close()
+        for family in {id(worker.family): worker.family for worker in self._workers}.values():
+            family.end() if error is None else family.kill()
+
+    def run(self, tasks: Iterable[tuple[Key, Any]]) -> Generator[tuple[Key, Any], None, None]:
+        """Do a lot of tasks: see parallel()."""
+        pending = iter(tasks)
+        ready_ones = [it for it in self._workers if not it.pipe.closed]
+        busy: dict[Any, _Worker] = {}
+        for worker, task in zip(ready_ones, pending, strict=False):
+            _assign(worker, self._function, *task)
+            busy[worker.pipe] = worker
+        while busy:
+            for ready in wait(list(busy)):
+                worker = busy[ready]
+                finished, outcome = worker.key, _receive(worker)
+                following = next(pending, None)
+                if following is None or worker.pipe.closed:
+                    del busy[ready]
+                if following is not None:
+                    if worker.pipe.closed:
+                        (worker,) = _start(self._function, 1)
+                        self._workers.append(worker)
+                        busy[worker.pipe] = worker
+                    _assign(worker, self._function, *following)
+                yield finished, outcome
+
+
 def parallel(
     function: Callable[[Any], Any], tasks: Iterable[tuple[Key, Any]], jobs: int | None = None
 ) -> Generator[tuple[Key, Any], None, None]:
@@ -60,37 +106,8 @@ def parallel(
     count = min(jobs or system.cores(), operator.length_hint(tasks, sys.maxsize))
     if not count:
         return
-    modules.check_not_loading()  # each worker would start workers of its own
-    pending = iter(tasks)
-    workers = _start(function, count)
-    busy: dict[Any, _Worker] = {}
-    is_over = False
-    try:
-        for worker, task in zip(workers, pending, strict=False):
-            _assign(worker, function, *task)
-            busy[worker.pipe] = worker
-        while busy:
-            for ready in wait(list(busy)):
-                worker = busy[ready]
-                finished, outcome = worker.key, _receive(worker)
-                following = next(pending, None)
-                if following is None or worker.pipe.closed:
-                    del busy[ready]
-                if following is not None:
-                    if worker.pipe.closed:
-                        (worker,) = _start(function, 1)
-                        workers.append(worker)
-                        busy[worker.pipe] = worker
-                    _assign(worker, function, *following)
-                yield finished, outcome
-        is_over = True
-    finally:
-        for worker in workers:
-            worker.pipe.close()
-            if worker.words is not None:
-                worker.words.close()
-        for family in {id(worker.family): worker.family for worker in workers}.values():
-            family.end() if is_over else family.kill()
+    with Pool(function, count) as pool:
+        yield from pool.run(tasks)
 
 
 def _start(function: Callable[[Any], Any], count: int) -> list[_Worker]:
