@@ -149,6 +149,10 @@ oracle: setup $(VENV)/ready-dev ## Draw N random experiments of a SEED, let Linu
 	@PYTHONPATH=tests $(BIN)/python -m validation.oracle ask $(N) $(SEED)
 	@PYTHONPATH=tests $(BIN)/python -m validation.oracle compare
 
+.PHONY: judge
+judge: setup ## Judge what N random experiments of a SEED say limits their flows, by runs of other keys and seeds
+	@$(BIN)/python tests/judge/judge.py -n $(N) --seed $(SEED)
+
 .PHONY: check-bindings
 check-bindings: programs $(VENV)/ready-dev $(VENV)/ready-ns3-bindings ## Use ns-3's Python bindings with our sockets; the first time, pip compiles cppyy
 	@$(BIN)/python -m pytest -q tests/python/tools/test_ns3_bindings.py

@@ -39,11 +39,13 @@ if TYPE_CHECKING:
     from tunnelcc.plots import plot_run as plot_run
     from tunnelcc.results.result import Result as Result
     from tunnelcc.running.capture import Capture as Capture
+    from tunnelcc.running.confirm import confirm as confirm
     from tunnelcc.running.harm import harm as harm
     from tunnelcc.running.runner import run as run
     from tunnelcc.running.runner import run_many as run_many
     from tunnelcc.scenario import Experiment as Experiment
     from tunnelcc.scenario import load as load
+    from tunnelcc.scenario.relax import relax as relax
     from tunnelcc.scenario.sizes import sizes as sizes
     from tunnelcc.searches import search as search
     from tunnelcc.store import Store as Store
@@ -74,11 +76,13 @@ _HOME = {
     "plot_run": "plots",
     "Capture": "running.capture",
     "Result": "results.result",
+    "confirm": "running.confirm",
     "harm": "running.harm",
     "run": "running.runner",
     "run_many": "running.runner",
     "run_stored": "sweeps",
     "load": "scenario",
+    "relax": "scenario.relax",
     "sizes": "scenario.sizes",
     "Store": "store",
     "search": "searches",

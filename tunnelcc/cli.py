@@ -296,13 +296,48 @@ def run(
     if as_json:
         click.echo(runs.to_json() if harm else result.to_json())
     else:
-        tables.print_result(result, metrics)
+        from tunnelcc.running.confirm import confirm
+
+        tables.print_result(result, metrics, confirm(result))
         if other is not None:
             tables.print_measured(result, other)
         if harm:
             tables.print_harm(runs.dataset)
     if captured is not None and captured.failed:
         raise TunnelccError(captured.failed)
+
+
+@cli.command()
+@click.argument("scenario", required=False, type=_PATH)
+@_experiment_options
+@_set_option
+@click.option(
+    "--flow", "groups", multiple=True, metavar="KEY=VALUE,…",
+    help="Add a flow with these keys, as with run. Repeatable.",
+)  # fmt: skip
+@jobs_option
+@json_option
+@trust_option
+def explain(
+    scenario: Path | None,
+    settings: tuple[str, ...],
+    groups: tuple[str, ...],
+    jobs: int | None,
+    **options: str | None,
+) -> None:
+    """Tell what limits the flows of one experiment: every key that matters, by what it is worth.
+
+    Each key is relaxed alone, to twice its value or to nothing, in a run with the same seed. A key
+    that raises the goodput is a limit. Of datagrams loss, delay or MOS count instead, and of flows
+    that end the time until then.
+    """
+    from tunnelcc.commands import explain as command
+    from tunnelcc.commands.options import experiment_of, tell_changes
+
+    experiment = experiment_of(scenario, options, groups, settings)
+    if scenario is not None:
+        tell_changes(scenario, [experiment])
+    command.explain(experiment, jobs)
 
 
 @cli.command()
@@ -370,6 +405,11 @@ def compare(scenario: Path | None, settings: tuple[str, ...], **options: Any) ->
 )
 @_metrics_option
 @_difference_options
+@click.option(
+    "--confirm", type=click.IntRange(0, 10_000), default=0, metavar="POINTS",
+    help="Confirm by more runs what limits so many points, evenly spread. [default: 0, what "
+        "counters tell]",
+)  # fmt: skip
 @click.option(
     "--series", is_flag=True,
     help="Keep the series over time of any number of runs. [default: of at most 1,000 runs]",

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 
@@ -96,3 +97,48 @@ class Estimate(NamedTuple):
     def value(self) -> float:
         """Its amount."""
         return self.quantity.amount
+
+
+class Worth(NamedTuple):
+    """What counts for the flows of an entry: ``metric``, whose ``value`` is better if it is larger.
+
+    ``goodput`` (bit/s) of flows that go on; ``completion`` of those that end, 1 / mean time (1/s);
+    of datagrams ``mos`` of a call, ``loss``, 1 / (share + 0.5 %), or ``delay``, 1 / p95 (1/s).
+    ``shown``: what tables show of it, in SI units. ``resent``: share of packets sent again.
+    """
+
+    metric: str
+    value: float
+    shown: float
+    resent: float = 0.0
+
+
+class Confirmed(NamedTuple):
+    """Keys whose relaxed values give more: ``changes``, a scenario.relax.Change for each, together.
+
+    ``gain``: 0.2 is 20 % more, the median of so many ``seeds``. ``before`` and ``after``: the worth
+    without and with them, in the run's own seed.
+    """
+
+    changes: tuple[Any, ...]
+    gain: float
+    seeds: int
+    before: Worth
+    after: Worth
+
+
+class Finding(NamedTuple):
+    """What limits the flows of an entry of ``flows``: ``found``, what gains most first.
+
+    ``lower``: a rate that is set, whose lower value loses fewer packets and costs no goodput.
+    ``gains``: what each change gained alone, by its name, with the run's seed; ``known``: the
+    changes by these names. ``is_slow_start``: flows end before anything else limits them.
+    """
+
+    entry: int
+    worth: Worth
+    found: tuple[Confirmed, ...]
+    lower: Confirmed | None
+    gains: Mapping[str, float]
+    known: Mapping[str, Any]
+    is_slow_start: bool

@@ -14,11 +14,11 @@ import numpy as np
 from tunnelcc import core
 from tunnelcc.analysis import busy, one_sided, path_mtu
 from tunnelcc.analysis.counters import path_leg
-from tunnelcc.analysis.values import Cause
+from tunnelcc.analysis.values import Cause, Finding
 from tunnelcc.metrics import METRICS, drift, evaluate
 from tunnelcc.output.tables import Column, Table, console, grid
 from tunnelcc.schema.units import format_time
-from tunnelcc.words import causes, lists, warnings
+from tunnelcc.words import causes, findings, lists, warnings
 from tunnelcc.words.quantities import RATE, mbit, ms, number, percent, rate, shown
 
 if TYPE_CHECKING:
@@ -39,8 +39,13 @@ _SHARED = "shared"
 _UNTOLD = ("link", "congestion_window", "pacing")
 
 
-def print_result(result: Result, metrics: Sequence[str] = ()) -> None:
-    """Print flows, path and hosts of a run, the user's own metrics, and the ``metrics`` named."""
+def print_result(
+    result: Result, metrics: Sequence[str] = (), limits: Sequence[Finding] = ()
+) -> None:
+    """Print flows, path and hosts of a run, the user's own metrics, and the ``metrics`` named.
+
+    ``limits``: what limits each entry of ``flows``, if runs have confirmed it.
+    """
     experiment = result.experiment
     out, totals = console(), _with_names(result.to_dict(), experiment)
     out.print(result.heading, style="bold", markup=False)
@@ -48,7 +53,7 @@ def print_result(result: Result, metrics: Sequence[str] = ()) -> None:
         f"measured from {format_time(experiment.warmup)} to {format_time(experiment.duration)}, "
         f"seed {experiment.seed}"
     )
-    _flow_table(totals, result).print(out)
+    _flow_table(totals, result, limits).print(out)
     for table in (_datagram_table(totals), _ping_table(totals, result)):
         if table is not None:
             table.print(out)
@@ -97,7 +102,8 @@ def print_result(result: Result, metrics: Sequence[str] = ()) -> None:
     warning = warnings.cpu(busy.of_hosts(result.network, use))
     # The warning tells of the CPU, with all keys.
     untold = {*_UNTOLD, "cpu"} if warning else _UNTOLD
-    for sentence in _limit_sentences(totals, result, untold):
+    sentences = limit_sentences(result, limits) or _limit_sentences(totals, result, untold)
+    for sentence in sentences:
         out.print(sentence, markup=False)
     for link in path_mtu.of_links(result.network, totals):
         out.print(warnings.mtu(link), markup=False)
@@ -245,6 +251,32 @@ def _limit_sentences(
         yield causes.sentence(of_row or lists.flows(numbers), len(numbers), shares, cause)
 
 
+def limit_sentences(result: Result, limits: Sequence[Finding]) -> list[str]:
+    """Return what limits flows, confirmed by runs; flows with the same limits together."""
+    alike: dict[Any, list[Finding]] = {}
+    for it in limits:
+        names = tuple(tuple(change.name for change in each.changes) for each in it.found[:3])
+        kind = names, it.worth.metric, it.is_slow_start, it.lower and it.lower.changes[0].name
+        if result.network.flows and not _is_over(result, it.entry):
+            alike.setdefault(kind, []).append(it)
+    lines: list[str] = []
+    for members in alike.values():
+        entries = {it.entry for it in members}
+        placed = enumerate(result.network.flows)
+        numbers = [number for number, flow in placed if flow.group in entries]
+        by_gain = sorted(members, key=lambda it: it.found[0].gain if it.found else 0.0)
+        middle = by_gain[len(by_gain) // 2]
+        lines += findings.sentences(lists.flows(numbers), len(numbers), middle)
+    return lines
+
+
+def _is_over(result: Result, entry: int) -> bool:
+    """Whether all flows of an entry were over before the end of the warm-up."""
+    ends = result["flow_completed_at"]
+    placed = enumerate(result.network.flows)
+    return all(ends[it] <= result.experiment.warmup for it, flow in placed if flow.group == entry)
+
+
 def _drifts(totals: dict[str, Any]) -> str:
     """Name the flows whose goodput has not settled; "": all have, or it is not known."""
     told: dict[str, float] = {}
@@ -361,7 +393,7 @@ class _Row:
         return _some(what, (flow[name] for flow in self.flows))
 
 
-def _flow_table(totals: dict[str, Any], result: Result) -> Table:
+def _flow_table(totals: dict[str, Any], result: Result, limits: Sequence[Finding]) -> Table:
     placed, flows, tunnels = result.network.flows, totals["flows"], _tunnels_of_flows(totals)
     rows, told = [], set[tuple[int, str]]()
     for entry, members in _rows(flows, placed):
@@ -418,7 +450,7 @@ def _flow_table(totals: dict[str, Any], result: Result) -> Table:
         Column("RTOs", lambda it: it.counted("rtos", it.legs)),
         Column("srtt ms", lambda it: ms(_mean(leg["srtt_mean"] for leg in it.legs))),
         Column("p95 ms", lambda it: ms(_most(leg["srtt_p95"] for leg in it.legs))),
-        text("limited by", lambda it: _limit(it.flows, result), is_whole=True),
+        text("limited by", lambda it: _limit(it.flows, result, limits), is_whole=True),
         Column(
             "messages: mean ms",
             lambda it: ms(_mean(flow["flow_message_latency_mean"] for flow in it.timed)),
@@ -500,7 +532,10 @@ def _some(what: str, names: Iterable[str]) -> str:
     return different[0] if len(different) == 1 else f"{len(different)} {what}"
 
 
-def _limit(members: list[dict[str, Any]], result: Result) -> str:
+def _limit(members: list[dict[str, Any]], result: Result, limits: Sequence[Finding]) -> str:
+    if limits:
+        entry = members[0]["flow_group"]
+        return "–" if _is_over(result, entry) else findings.cell(limits[entry])
     cause, share = causes.most([result.limited[flow["flow"]] for flow in members])
     return f"{causes.cell(cause)} {percent(share)}" if share else "–"
 

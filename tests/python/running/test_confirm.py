@@ -1,0 +1,236 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What limits flows is what raises their goodput when it is relaxed."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import tunnelcc as tc
+from tunnelcc.errors import ConfigError
+from tunnelcc.running.confirm import THOROUGH, Confirmer, confirm
+from tunnelcc.scenario.relax import changes
+from tunnelcc.words import findings
+
+FAST = {"rate": "100Mbps", "rtt": "40ms"}
+SILENT = {**FAST, "mtu": 1280, "too_big": "silent", "fragments": "drop"}
+
+
+def brutal(rate):
+    flows = {"cc": {"name": "brutal", "rate": f"{rate}Mbps"}}
+    return {"path": {"rate": "20Mbps", "rtt": "40ms"}, "flows": flows, "duration": "10s"}
+
+
+LINKS = {
+    "A": {"between": ["client", "x"], "rate": "20Mbps", "rtt": "5ms", "buffer": "100kB"},
+    "B": {"between": ["x", "y"], "rate": "20Mbps", "rtt": "20ms"},
+    "C": {"between": ["y", "server"], "rate": "1Gbps", "rtt": "5ms"},
+}
+ACROSS = {"path": {"rtt": "1ms"}, "flows": [{"from": "client", "to": "server"}]}
+LOSSY = {
+    "A": {**LINKS["A"], "rate": "100Mbps"},
+    "B": {**LINKS["B"], "rate": "200Mbps", "loss": "0.5%"},
+    "C": LINKS["C"],
+}
+RENO = [{"from": "client", "to": "server", "cc": "reno"}]
+OFFICE = {
+    "network": {
+        "links": {
+            "wan": {"between": ["edge", "server"], "rate": "100Mbps", "rtt": "30ms"},
+            **{f"lan{i}": {"between": [f"pc{i}", "edge"], "rate": "1Gbps", "rtt": "400us"}
+               for i in range(1, 6)},
+        }
+    },
+    "tunnel": {"name": "wireguard", "between": ["edge", "server"]},
+    "path": {"rtt": "1ms"}, "duration": "10s", "direction": "down",
+    "flows": [
+        {"from": f"pc{i}", "to": "server", "count": 5, "interarrival": "2s", "bytes": "500kB"}
+        for i in range(1, 6)
+    ],
+}  # fmt: skip
+
+#: Experiment, and the keys that limit together; "": slow start; None: nothing.
+CASES = {
+    "a rate that is set, below the link": (brutal(15), ["flows.0.cc.rate"]),
+    "a rate that is set near the link": (brutal(19), ["flows.0.cc.rate", "path.rate"]),
+    "a rate that is set to that of the link": (brutal(20), ["flows.0.cc.rate", "path.rate"]),
+    "a rate that is set above the link": (brutal(25), ["path.rate"]),
+    "one far above it": (brutal(200), ["path.rate"]),
+    "WireGuard over a silent path of 1280": (
+        {"path": SILENT, "tunnel": "wireguard", "direction": "down", "duration": "10s"},
+        ["path.mtu"],
+    ),
+    "no tunnel over a silent path of 1280": ({"path": SILENT, "duration": "10s"}, ["path.mtu"]),
+    "KCP's window at 180 ms": (
+        {"path": {**FAST, "rtt": "180ms"}, "tunnel": "kcptun", "duration": "10s"},
+        ["tunnel.kcp.client_send_window"],
+    ),
+    "a stream of 256 KiB over 1 s": (
+        {"path": {**FAST, "rtt": "1s"}, "duration": "60s",
+         "tunnel": {"name": "gost-relay-mwss", "stream_window": "256KiB"}},
+        ["tunnel.stream_window"],
+    ),
+    "little random loss, and drops of slow start": (
+        {"path": {"rate": "200Mbps", "rtt": "50ms", "loss": "0.05%"}, "flows": {"cc": "reno"},
+         "duration": "20s"},
+        ["path.loss"],
+    ),
+    "hysteria2 of 80 on a link of 50": (
+        {"path": {"rate": "50Mbps", "rtt": "40ms"}, "duration": "5s",
+         "tunnel": {"name": "hysteria2", "rate": "80Mbps"}},
+        ["path.rate"],
+    ),
+    "a reverse link full of ACKs": (
+        {"path": {"rate": "500Mbps", "rtt": "20ms", "reverse_rate": "800kbps"}, "duration": "6s"},
+        ["path.reverse_rate"],
+    ),
+    "16 flows with windows on a full link": (
+        {"path": {"rate": "20Mbps", "rtt": "20ms"}, "duration": "6s",
+         "flows": {"count": 16, "window": "64KiB"}},
+        ["path.rate"],
+    ),
+    "KCP over RED": (
+        {"path": {"rate": "100Mbps", "rtt": "60ms", "queue": "red", "buffer": "500p"},
+         "tunnel": {"name": "kcptun", "kcp": {
+             "client_send_window": 512, "server_receive_window": 1024}}, "duration": "6s"},
+        ["path.queue"],
+    ),
+    "FQ-CoDel with a buffer of 8 kB": (
+        {"path": {**FAST, "queue": "fq-codel", "buffer": "8kB"}, "duration": "8s"},
+        ["path.buffer"],
+    ),
+    "KCP's equal windows": (
+        {"path": {**FAST, "rtt": "100ms"}, "duration": "5s",
+         "tunnel": {"name": "gost-kcp", "kcp": {
+             "client_send_window": 64, "server_receive_window": 64}}},
+        ["tunnel.kcp.client_send_window", "tunnel.kcp.server_receive_window"],
+    ),
+    "two equal links": (
+        {**ACROSS, "network": {"links": LINKS}, "duration": "6s"},
+        ["network.links.A.rate", "network.links.B.rate"],
+    ),
+    "loss on the link that is not the narrowest": (
+        {**ACROSS, "flows": RENO, "network": {"links": LOSSY}, "duration": "10s"},
+        ["network.links.B.loss"],
+    ),
+    "the application": (
+        {"path": FAST, "flows": {"rate": "5Mbps"}, "duration": "5s"}, ["flows.0.rate"],
+    ),
+    "datagrams over a link that is too slow": (
+        {"path": {"rate": "10Mbps", "rtt": "20ms"}, "duration": "4s",
+         "flows": {"transport": "udp", "traffic": "constant", "rate": "15Mbps"}},
+        ["path.rate"],
+    ),
+    "a call on a link that is too slow": (
+        {"path": {"rate": "40kbps", "rtt": "40ms", "buffer": "20p"}, "duration": "8s",
+         "flows": {"transport": "udp", "traffic": "call"}},
+        ["path.rate"],
+    ),
+    "pages behind WireGuard, which no queue limits": (OFFICE, ""),
+    "a flow with all that it wants": (
+        {"path": FAST, "duration": "4s",
+         "flows": {"transport": "udp", "traffic": "constant", "rate": "1Mbps"}},
+        None,
+    ),
+}  # fmt: skip
+
+
+def _findings(keys, **options):
+    return confirm(tc.run(tc.Experiment.parse(keys), progress=False), jobs=1, **options)
+
+
+def _keys(finding):
+    first = findings.limits_of(finding)[:1]
+    return sorted(change.key for it in first for change in it.changes)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_what_limits_is_named(case):
+    keys, expected = CASES[case]
+    first = _findings(keys)[0]
+    if expected == "":
+        assert first.is_slow_start
+    else:
+        assert not first.is_slow_start
+        assert _keys(first) == (expected or [])
+    for it in first.found:
+        assert it.gain >= 0.05
+
+
+@pytest.mark.parametrize("rate", [25, 200, 400])
+def test_a_rate_above_the_link_loses_fewer_packets_when_it_is_lowered(rate):
+    (finding,) = _findings(brutal(rate))
+    lower = finding.lower
+    assert lower.changes[0].key == "flows.0.cc.rate"
+    assert lower.after.resent < 0.01 < lower.before.resent
+    assert lower.gain > (0.1 if rate == 400 else -0.05)
+
+
+@pytest.mark.parametrize("rate", [15, 19])
+def test_a_rate_below_the_link_is_not_to_be_lowered(rate):
+    (finding,) = _findings(brutal(rate))
+    assert finding.lower is None
+
+
+def test_what_more_of_a_limit_gives_and_what_limits_then():
+    keys = CASES["a stream of 256 KiB over 1 s"][0]
+    runs = Confirmer(tc.run(keys, progress=False), 1, THOROUGH)
+    (finding,) = runs.findings()
+    rungs = runs.ladder(finding)
+    assert [it.value for it in rungs][:3] == ["512KiB", "1MiB", "2MiB"]
+    assert rungs[0].gain < rungs[1].gain < rungs[2].gain
+    assert rungs[-1].then == ("hosts.tcp_wmem",)
+
+
+def test_findings_do_not_depend_on_the_number_of_processes():
+    result = tc.run({"path": {**FAST, "loss": "0.5%"}, "duration": "30s"}, progress=False)
+    alone, several = (confirm(result, jobs=jobs) for jobs in (1, 2))
+    assert [*map(findings.record, alone)] == [*map(findings.record, several)]
+    json.dumps(findings.record(alone[0]), allow_nan=False)
+
+
+def test_a_run_is_not_changed_by_what_is_confirmed():
+    result = tc.run({"path": FAST, "duration": "2s"}, progress=False)
+    before = result.to_json()
+    confirm(result, jobs=1)
+    assert result.to_json() == before
+
+
+def test_each_change_changes_the_key_that_it_names():
+    keys = {
+        "path": {**FAST, "loss": "1%", "queue": "red", "policer": {"rate": "50Mbps"},
+                 "reverse_rate": "5Mbps", "rate_steps": [["1s", "50Mbps"]], "jitter": "1ms"},
+        "tunnels": {"low": {"name": "wireguard", "queue": 100}},
+        "tunnel": {"name": "kcptun", "stream_window": "1MiB"},
+        "flows": [{"tunnel": "openvpn-udp"}, {"cc": {"name": "brutal", "rate": "80Mbps"}},
+                  {"transport": "quic", "tunnel": "none"}, {"tunnel": "low"}],
+        "hosts": {"client": {"tcp_wmem": "1MiB"}},
+    }  # fmt: skip
+    experiment = tc.Experiment.parse(keys)
+    before, told = experiment.table(), changes(experiment)
+    for name in (
+        "path.rate_steps", "path.loss", "path.queue", "path.policer.rate", "path.reverse_rate",
+        "path.jitter", "tunnels.low.queue", "tunnels.openvpn-udp.queue", "tunnel.stream_window",
+        "tunnel.kcp.client_send_window", "flows.1.cc.rate", "flows.1.cc.rate lowered",
+        "flows.2.stream_window", "hosts.client.tcp_wmem", "hosts.tcp_rmem",
+    ):  # fmt: skip
+        assert name in told
+    for name, change in told.items():
+        assert tc.relax(experiment, name).table() != before, (name, change)
+
+
+def test_a_key_that_cannot_be_relaxed_is_refused_with_the_nearest_name():
+    with pytest.raises(ConfigError, match=r"path\.loss"):
+        tc.relax(tc.Experiment(path={**FAST, "loss": "1%"}), "path.los")
+
+
+@pytest.mark.words
+def test_sentences_name_value_key_and_worth():
+    (finding,) = _findings({"path": {"rate": "20Mbps", "rtt": "20ms"}, "duration": "5s"})
+    (told,) = findings.sentences("Flow 0", 1, finding)
+    assert told.startswith("Flow 0 is limited by the link (20Mbps). With path.rate = 40Mbps: + 9")
+    (other,) = _findings(CASES["a flow with all that it wants"][0])
+    (nothing,) = findings.sentences("Flow 0", 1, other)
+    assert "nothing tried helps" in nothing
+    assert all(name in nothing for name in [*other.gains][:4])
