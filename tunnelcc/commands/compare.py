@@ -22,6 +22,7 @@ from tunnelcc.results import provenance
 from tunnelcc.scenario import Experiment
 from tunnelcc.store.store import check_name
 from tunnelcc.sweeps import Sweep, export
+from tunnelcc.sweeps.table import MOST_ROWS
 
 
 def compare(
@@ -54,7 +55,10 @@ def compare(
     if file is not None and isinstance(declared.first_possible, Experiment):
         tell_changes(file, declared.of_each("tunnel"))
     asked = Comparison(metric, to, precision, most_seeds)
-    ran = run_and_print(declared, store, asked, jobs, output=output, metrics=[metric], again=again)
+    ran = run_and_print(
+        declared, store, asked, jobs, output=output, metrics=[metric], again=again,
+        confirms=MOST_ROWS,
+    )  # fmt: skip
     if ran.tally.failed == ran.tally.total:
         return False  # the first error is told
     if np.isnan(ran.data[found.name][1]).all():

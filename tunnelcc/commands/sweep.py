@@ -25,6 +25,7 @@ from tunnelcc.metrics import STORED, Metric, find, own_metrics
 from tunnelcc.metrics.question import question
 from tunnelcc.modules import trust
 from tunnelcc.output import records
+from tunnelcc.results.result import Result
 from tunnelcc.scenario import Experiment
 from tunnelcc.schema.toml import parse_toml, parse_value
 from tunnelcc.schema.units import UnitError, parse_percentage
@@ -37,6 +38,7 @@ from tunnelcc.sweeps.results import as_dataset, coordinates, variables
 if TYPE_CHECKING:
     import xarray
 
+    from tunnelcc.analysis.values import Finding
     from tunnelcc.sweeps.differences import Differences
     from tunnelcc.sweeps.precision import Known
 
@@ -62,6 +64,7 @@ def sweep(
     precision: str | None,
     most_seeds: int,
     series: bool = False,
+    confirm: int = 0,
     part: str | None = None,
     again: bool = False,
     dry_run: bool = False,
@@ -92,7 +95,7 @@ def sweep(
     comparison = Comparison(metrics[0] if metrics else "goodput", to, precision, most_seeds)
     ran = run_and_print(
         declared, store, comparison, jobs, dask, timeout, output, metrics,
-        series=series, again=again,
+        series=series, again=again, confirms=confirm,
     )  # fmt: skip
     return not ran.tally.failed
 
@@ -169,11 +172,12 @@ def run_and_print(
     *,
     series: bool = False,
     again: bool = False,
+    confirms: int = 0,
 ) -> Ran:
     """Run a sweep and print its results. ``output``: also write them there.
 
     ``metrics``: are also printed if they are none of those that always are. ``series``: the store
-    keeps the series of any number of runs.
+    keeps the series of any number of runs. ``confirms``: of so many points, limits are confirmed.
     """
     found = find_all(metrics)
     (metric,) = find_all([comparison.metric])
@@ -184,7 +188,7 @@ def run_and_print(
     threading.Thread(target=_import_table).start()
     own = own_metrics(metrics)
     with interruptible():
-        keep = True if series or own else None
+        keep = True if series or own or confirms else None
         start = partial(run, jobs=jobs, client=dask, timeout=timeout, series=keep, again=again)
         known = None
         if comparison.precision is None:
@@ -201,14 +205,7 @@ def run_and_print(
         )
         from tunnelcc.sweeps.table import HOST_DEFAULTS, limiting_defaults, print_results
 
-        print_results(data, along, [it.name for it in found], declared.conditions)
-        _tell(data, along, [metric, *found])
-        shown = differences(data, along, metric.name, comparison.to)
-        if shown is not None and known is not None:
-            shown = Differences(metric.name, shown.question, known.found)
-        if shown is not None:
-            tell_differences(shown, along)
-            print_differences(shown, data, along, known, comparison.precision or "")
+        limits = _confirmed(data, tally.ids, Store(store), jobs, confirms)
         defaults = limiting_defaults(data, along, lambda key: _is_given(declared.base, key))
         for key, (limited, points) in defaults.items():
             command = ["tunnelcc", *sys.argv[1:], "--set", f"{key}={HOST_DEFAULTS[key]}"]
@@ -216,6 +213,14 @@ def run_and_print(
                 f"{key}, a default, limited {limited} of the {points} points. The same without "
                 f"that limit: {shlex.join(command)}"
             )
+        print_results(data, along, [it.name for it in found], declared.conditions, limits)
+        _tell(data, along, [metric, *found])
+        shown = differences(data, along, metric.name, comparison.to)
+        if shown is not None and known is not None:
+            shown = Differences(metric.name, shown.question, known.found)
+        if shown is not None:
+            tell_differences(shown, along)
+            print_differences(shown, data, along, known, comparison.precision or "")
         if warning := cpu_warning(declared, data):
             click.echo(warning)
         click.echo()
@@ -248,6 +253,30 @@ def _tell(data: Variables, along: Variables, asked: Sequence[Metric]) -> None:
     records.tell("runs", runs, of_columns)
     names = [it.name for it in asked if it.name in data]
     records.tell("conditions", lambda: conditions(data, along, names), units)
+
+
+def _confirmed(
+    data: Variables, ids: Sequence[str], store: Store, jobs: int | None, most: int
+) -> dict[tuple[int, ...], list[Finding]]:
+    """Return what limits at some points, at most so many and evenly spread, by more runs."""
+    from tunnelcc.running.confirm import confirm_each
+
+    goodputs = data["goodput"][1]
+    points = [it for it in np.ndindex(*goodputs.shape[:-1]) if np.isfinite(goodputs[it]).any()]
+    points = points[:: max(1, -(-len(points) // most))] if most else []
+    runs: dict[tuple[int, ...], Result] = {}
+    same: dict[tuple[int, ...], tuple[int, ...]] = {}  # a point → one with the same run
+    seen: dict[bytes, tuple[int, ...]] = {}
+    for point in points:
+        seed = int(np.argmax(np.isfinite(goodputs[point])))
+        place = int(np.ravel_multi_index((*point, seed), goodputs.shape))
+        result = store.load(ids[place])
+        if isinstance(result, Result):
+            same[point] = seen.setdefault(goodputs[point].tobytes(), point)
+            runs[point] = result
+    first = [point for point in runs if same[point] == point]
+    found = dict(zip(first, confirm_each([runs[it] for it in first], jobs=jobs), strict=True))
+    return {point: found[same[point]] for point in runs if found[same[point]]}
 
 
 def _run_until_known(

@@ -4,19 +4,20 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tunnelcc.analysis.values import Finding
 from tunnelcc.config.keys import key_info
 from tunnelcc.metrics import confidence, drift, entries
 from tunnelcc.output.tables import Table, console
 from tunnelcc.schema.units import format_probability, format_rate, format_time
 from tunnelcc.sweeps.columns import Variable, Variables
-from tunnelcc.words import causes
+from tunnelcc.words import causes, findings
 from tunnelcc.words.quantities import RATE, mbit_decimals, shown
 
 #: Rows of a table in a terminal.
@@ -68,12 +69,16 @@ def conditions(
 
 
 def print_results(
-    data: Variables, coordinates: Variables, metrics: Sequence[str] = (), heading: str = ""
+    data: Variables,
+    coordinates: Variables,
+    metrics: Sequence[str] = (),
+    heading: str = "",
+    confirmed: Mapping[tuple[int, ...], Sequence[Finding]] | None = None,
 ) -> None:
     """Print one row per point: the mean over the seeds ± the distance of the farthest run.
 
     ``metrics``: are also printed if the table has no column for them; of flows, as of_runs().
-    ``heading``: a line above the table.
+    ``heading``: a line above the table. ``confirmed``: point → what limits there, by more runs.
     """
     dims, goodputs, _ = data["goodput"]
     points, shape = dims[:-1], goodputs.shape[:-1]
@@ -82,6 +87,7 @@ def print_results(
     told, own = _without_effect(data, coordinates, points, shape)
     rows: list[list[str]] = []
     limits: list[tuple[str, float]] = []
+    gains: list[tuple[str, str] | None] = []
     drifts: list[float] = []
     for point in itertools.islice((it for it in np.ndindex(*shape) if it in told), MOST_ROWS):
         at = dict(zip(points, point, strict=True))
@@ -96,11 +102,17 @@ def print_results(
         rows.append(cells)
         texts, shares = (data[f"flow_limited_{it}"][1][point] for it in ("by", "share"))
         limits.append(causes.at_point(texts, shares))
+        found = (confirmed or {}).get(point)
+        gains.append(findings.at_point(found) if found else None)
         drifts.append(drift.at_point(data["flow_drift"][1][point], data["goodput"][1][point]))
     headings = [*keys, *(column.heading for column in columns)]
     out = console()
     widths = [max(map(len, cells)) for cells in zip(headings, *rows, strict=True)]
-    told_limits = [f"{text} {share:.0%}" if text else "–" for text, share in limits]
+    told_limits = (
+        [f"{text} {share:.0%}" if text else "–" for text, share in limits]
+        if not confirmed
+        else [", ".join(filter(None, it or ("–",))) for it in gains]
+    )
     longest = max(map(len, told_limits), default=0)
     has_room = sum(widths) + 2 * len(widths) + longest <= out.width
     if has_room:
@@ -110,7 +122,13 @@ def print_results(
         out.print(heading, style="bold", markup=False)
     numbers = range(len(keys), len(widths))
     Table("", headings, rows, numbers, whole=range(len(widths))).print(out)
-    if not has_room:
+    if not has_room and confirmed:
+        for name in dict.fromkeys(it[0] for it in gains if it):
+            worth = [it[1] for it in gains if it and it[0] == name]
+            alike = [cells for cells, it in zip(rows, gains, strict=True) if it and it[0] == name]
+            line = findings.limited_by(name, worth)
+            out.print(f"{line}: {_names(alike, len(keys))}", markup=False)
+    elif not has_room:
         for text in dict.fromkeys(text for text, _ in limits if text):
             shares = [share for limit, share in limits if limit == text]
             alike = [cells for cells, limit in zip(rows, limits, strict=True) if limit[0] == text]
