@@ -564,6 +564,7 @@ def fit_(files: tuple[Path, ...], **options: Any) -> None:
 @click.option("--buffer", help="Buffer at the bottleneck, such as 1bdp, 200p, 64KiB or 50ms.")
 @click.option("--duration", help="Simulated time of each run. [default: the scenario's, or 12s]")
 @_set_option
+@click.option("--direction", help=_EXPERIMENT_OPTIONS["direction"])
 @click.option(
     "--goal", default="bulk", show_default=True,
     help="bulk: one long transfer; short: pages of 500 kB; call: a call beside a transfer; mix: "

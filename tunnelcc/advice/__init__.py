@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -19,10 +19,15 @@ from tunnelcc.advice.goals import CONGESTION_CONTROLS, GOALS, MIX, TUNNELS, Goal
 from tunnelcc.errors import ConfigError, Problem, unknown_name
 from tunnelcc.metrics import paired
 from tunnelcc.metrics.paired import Difference
+from tunnelcc.results.result import Result
+from tunnelcc.running.confirm import confirm_each
 from tunnelcc.scenario import Experiment
-from tunnelcc.schema.units import format_probability, format_rate, format_time
+from tunnelcc.schema.units import format_probability, format_rate, format_time, parse_size
+from tunnelcc.store import Store
 from tunnelcc.sweeps import Sweep, Tally, results_of
 from tunnelcc.sweeps import run as run_sweep
+from tunnelcc.sweeps.table import HOST_DEFAULTS
+from tunnelcc.words import findings
 
 if TYPE_CHECKING:
     import xarray
@@ -45,7 +50,8 @@ class Candidate:
 
     ``tunnel``: its name, and what follows it in a sweep, as in ``openvpn-tcp cc=bbr``. ``cc``:
     of the application; "any" if the carrier has its own. ``value``: mean of the goal's metric.
-    ``to_best``: the difference to the best one, None of itself. ``limit``: what limited it.
+    ``to_best``: the difference to the best one, None of itself. ``limit``: what limits it, by more
+    runs, and ``limit_keys``: the keys that change that.
     ``bytes``: on the wire for a byte of the application. ``cpu``: of the busier host.
     ``neighbour``: the goodput of a CUBIC flow beside it, as part of what that has beside a plain
     CUBIC flow.
@@ -56,6 +62,7 @@ class Candidate:
     value: float
     to_best: Difference | None
     limit: str
+    limit_keys: tuple[str, ...]
     bytes: float
     cpu: float
     neighbour: float
@@ -86,6 +93,8 @@ class Advice:
 
     ``paths``: the other paths that were simulated. ``failed``: runs that failed. ``results``: on
     the given path. ``differences``: to the best one, by the places of tunnel and algorithm.
+    ``left_out``: tunnels that cannot carry the traffic. ``defaults``: keys of hosts whose defaults
+    limit candidates, and the values without that limit; ``without``: the ranking with these.
     """
 
     goal: Goal
@@ -97,6 +106,14 @@ class Advice:
     failed: int
     results: xarray.Dataset
     differences: dict[tuple[int, ...], Difference]
+    left_out: tuple[str, ...] = ()
+    defaults: Mapping[str, str] = field(default_factory=dict)
+    without: Advice | None = None
+
+    @property
+    def limited_by_defaults(self) -> list[Candidate]:
+        """The candidates that a default of the hosts limits."""
+        return [it for it in self.candidates if {*it.limit_keys} & self.defaults.keys()]
 
     @property
     def best(self) -> Candidate:
@@ -114,14 +131,30 @@ class Advice:
     @cached_property
     def configurations(self) -> dict[str, str]:
         """What starts the best candidate, and the best tunnel if that is another: by name."""
-        tunnel = next((it for it in self.candidates if it.tunnel != "none"), self.best)
-        return {it.name: configuration(it.tunnel, it.cc) for it in (self.best, tunnel)}
+        ranked = self.without or self
+        tunnel = next((it for it in ranked.candidates if it.tunnel != "none"), ranked.best)
+        limited = {it.name for it in self.limited_by_defaults}
+        return {
+            it.name: configuration(it.tunnel, it.cc, self.defaults if it.name in limited else {})
+            for it in (ranked.best, tunnel)
+        }
 
 
-def configuration(tunnel: str, cc: str) -> str:
-    """Return commands for both ends of a tunnel, and for congestion controls."""
+#: Key of hosts → the line that sets it; of TCP's buffers, least and first size stay the kernel's.
+_SYSCTL = {
+    "hosts.tcp_wmem": 'sysctl -w net.ipv4.tcp_wmem="4096 16384 {size}"',
+    "hosts.tcp_rmem": 'sysctl -w net.ipv4.tcp_rmem="4096 131072 {size}"',
+}
+
+
+def configuration(tunnel: str, cc: str, hosts: Mapping[str, str] | None = None) -> str:
+    """Return commands for both ends of a tunnel, for congestion controls, and keys of ``hosts``."""
     name, _, carrier = tunnel.partition(_OWN_CC)
     lines = catalog.commands(name.partition(" ")[0])
+    lines += [f"# with {it}" for it in name.split(" ")[1:]]
+    for key, size in (hosts or {}).items():
+        lines.append("# on both hosts whose TCP crosses the path")
+        lines.append(_SYSCTL[key].format(size=parse_size(size)))
     ways = {"the hosts whose TCP crosses the path": cc}
     if carrier:
         ways = {"both ends of the tunnel": carrier, "the sending host": cc}
@@ -169,6 +202,8 @@ def advise(
     flows = own if goal == "bulk" and own else list(found.flows)
     paths = _paths(base) if has_variants else [("the path", {})]
     given = paths[0][1]
+    left_out = _without_udp(base, flows, tunnels)
+    tunnels = [it for it in tunnels if it not in left_out]
     candidates = [_table(it) for it in tunnels]
     axes: dict[str, Any] = {_TUNNEL: candidates, found.cc_key: list(congestion)}
     zipped = {key: [values.get(key, given.get(key)) for _, values in paths] for key in given}
@@ -190,9 +225,64 @@ def advise(
         *([f"loss {100 * path.path.loss:g} %"] if path.path.loss else []),
         f"buffer {path.path.buffer}", format_time(path.duration),
     ])  # fmt: skip
-    return _ranked(
-        found, results, neighbour, [name for name, _ in paths], conditions, seeds, tally.failed
-    )
+    limits = _limits(results, tally.ids, store, jobs)
+    ranked = replace(_ranked(
+        found, results, neighbour, [name for name, _ in paths], conditions, seeds, tally.failed,
+        limits,
+    ), left_out=left_out)  # fmt: skip
+    keys = {key for it in ranked.candidates for key in it.limit_keys}
+    given = base.get("hosts", {})
+    defaults = {
+        key: value
+        for key, value in HOST_DEFAULTS.items()
+        if key in keys and key.removeprefix("hosts.") not in given
+    }
+    if not defaults:
+        return ranked
+    without = advise(
+        scenarios.apply(table, defaults), goal, tunnels, congestion, seeds=seeds, store=store,
+        jobs=jobs, progress=progress, has_variants=False,
+    )  # fmt: skip
+    return replace(ranked, defaults=defaults, without=without)
+
+
+def _limits(
+    results: xarray.Dataset, ids: Sequence[str], store: str | Path, jobs: int | None
+) -> dict[tuple[int, int], tuple[str, tuple[str, ...]]]:
+    """Return what limits each candidate on the given path, and the keys, confirmed by runs."""
+    values = results["goodput"]
+    shape = tuple(values.sizes.values())
+    runs: dict[tuple[int, int], Result] = {}
+    for place in np.ndindex(*shape[:2]):
+        first = (*place, *(0,) * (len(shape) - 2))
+        id_ = ids[int(np.ravel_multi_index(first, shape))]
+        found = Store(store).load(id_) if id_ else None
+        if isinstance(found, Result):
+            runs[place] = found
+    each = confirm_each([*runs.values()], jobs=jobs)
+    return {
+        place: (", ".join(filter(None, findings.at_point(found))), findings.keys_of(found))
+        for place, found in zip(runs, each, strict=True)
+        if found
+    }
+
+
+def _without_udp(
+    base: Mapping[str, Any], flows: Sequence[Mapping[str, Any]], tunnels: Sequence[str]
+) -> tuple[str, ...]:
+    """Return the tunnels that cannot carry those of the flows that are over UDP."""
+
+    def is_possible(tunnel: str, those: Sequence[Mapping[str, Any]]) -> bool:
+        try:
+            Experiment.parse({**base, "flows": list(those), "tunnel": _table(tunnel)})
+        except ConfigError:
+            return False
+        return True
+
+    others = [it for it in flows if it.get("transport") != "udp"]
+    if len(others) in (0, len(flows)):
+        return ()
+    return tuple(it for it in tunnels if not is_possible(it, flows) and is_possible(it, others))
 
 
 def _table(tunnel: str) -> str | dict[str, Any]:
@@ -256,6 +346,7 @@ def _ranked(
     conditions: str,
     seeds: int,
     failed: int,
+    limits: Mapping[tuple[int, int], tuple[str, tuple[str, ...]]],
 ) -> Advice:
     values = _values(goal, results)  # tunnel, cc, path, seed
     tunnels = [str(it) for it in results[_TUNNEL].values]
@@ -282,7 +373,7 @@ def _ranked(
         here = results.sel(at)
         here = here.isel(point=0) if "point" in here.dims else here
         candidates.append(Candidate(
-            tunnel, shown[point], means[point], difference, _limit(here),
+            tunnel, shown[point], means[point], difference, *limits.get(point, ("–", ())),
             1 / float(here["efficiency"].mean()),
             float(np.maximum(here["cpu_client"], here["cpu_server"]).mean()),
             beside.get((tunnel, cc), float("nan")),
@@ -306,7 +397,9 @@ def _ranked(
     for number, gain in gains.items():
         first, there = found[number]
         if gain.verdict == ("more" if goal.is_higher else "less"):
-            winner = Candidate(tunnels[first[0]], shown[first], 0.0, None, "", 0.0, 0.0, 0.0).name
+            winner = Candidate(
+                tunnels[first[0]], shown[first], 0.0, None, "", (), 0.0, 0.0, 0.0
+            ).name
             turns.append(Turn(paths[number], winner, there[first], gain))
     return Advice(
         goal, conditions, candidates, turns, paths[1:], seeds, failed,
@@ -381,8 +474,3 @@ def _beside(results: xarray.Dataset) -> dict[tuple[str, str], float]:
         for tunnel in tunnels
         for cc in algorithms
     }
-
-
-def _limit(here: xarray.Dataset) -> str:
-    texts = [str(it) for it in here["flow_limited_by"].values.flat if it]
-    return max(dict.fromkeys(texts), key=texts.count).removeprefix("the ") if texts else "–"

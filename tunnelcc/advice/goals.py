@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tunnelcc.words.quantities import LONG_TIME, PERCENT, RATE, TIME, Scale
+from tunnelcc.words.quantities import LONG_TIME, PERCENT, PLAIN, RATE, Scale
 
 if TYPE_CHECKING:
     import xarray
@@ -34,7 +34,9 @@ class Goal:
 
 #: The metric of a mix, which is computed from those of its parts.
 MIX = "mix"
-_CALL = {"rate": "64kbps", "write_size": "160B"}
+_CALL = {"transport": "udp", "traffic": "call"}
+# Of a call that loses nothing and waits for nothing: mean opinion scores end at 1 and here.
+_WORST, _BEST = 1.0, 4.41
 _PAGE = 500_000  # bytes
 _PAGES = {"bytes": f"{_PAGE}B", "count": 16, "interarrival": "500ms", "start": "1s"}
 
@@ -46,8 +48,8 @@ GOALS = {
         (_PAGES,),
     ),
     "call": Goal(
-        "a call (160 bytes each 20 ms) beside a long transfer: 99th percentile of latency",
-        "flow_message_latency_p99", False, TIME,
+        "a call over UDP beside a long transfer: its mean opinion score, from 1 to 4.4",
+        "flow_mos", True, PLAIN,
         (_CALL, {}), flow=0,
     ),
     "mix": Goal(
@@ -74,19 +76,19 @@ def with_mix(results: xarray.Dataset, rate: float, rtt: float, duration: float) 
     """Return results of the goal ``mix`` with its metric: 1 is what each part has alone.
 
     The transfer's part of ``rate`` (bit/s, where the results have no other); the time that a page
-    takes on the idle path, 2 RTT and its bytes at that rate, to the mean that it takes; and half of
-    ``rtt`` (s) to the call's 99th percentile of latency. A page that is not there at the end takes
-    until then.
+    takes on the idle path, 2 RTT and its bytes at that rate, to the mean that it takes; and the
+    call's mean opinion score, from 1 to that of an idle path. A page that is not there at the end
+    takes until then.
     """
     rate = results.coords.get("path.rate", rate)
     rtt = results.coords.get("path.rtt", rtt)
     pages = results.isel(flow=slice(2, None))
     times = pages["flow_completion_time"].fillna(duration - pages["flow_start"]).mean("flow")
-    latency = results["flow_message_latency_p99"].isel(flow=0)
+    opinion = results["flow_mos"].isel(flow=0)
     parts = (
         results["flow_goodput"].isel(flow=1) / rate,
         (2 * rtt + 8 * _PAGE / rate) / times,
-        rtt / 2 / latency,
+        (opinion - _WORST).clip(0.01) / (_BEST - _WORST),
     )
     product = parts[0] * parts[1] * parts[2]
     attributes = {"units": "1", "long_name": "nearness of a mix to the idle path"}

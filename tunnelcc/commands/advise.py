@@ -93,19 +93,53 @@ def _records(found: Advice) -> Iterator[dict[str, Any]]:
 
 
 def _print(found: Advice) -> None:
-    records.tell("candidates", lambda: _records(found), {"value": METRICS[found.goal.metric].units})
+    unit = {"value": METRICS[found.goal.metric].units} if found.goal.metric in METRICS else {}
+    records.tell("candidates", lambda: _records(found), unit)
     out = console()
+    if (without := found.without) is not None:
+        records.tell("without_defaults", lambda: _records(without), unit)
+        for line in _conclusion(found):
+            out.print(line, markup=False)
+        out.print()
     out.print(f"{found.conditions}\n{found.goal.words}", style="bold", markup=False)
-    rows = [list(_cells(found, place, it)) for place, it in enumerate(found.candidates, 1)]
-    headings = list(_headings(found))
-    Table("", headings, rows, (0, 3, 4, 5, 6, 7), whole=range(9)).print(out)
+    _print_table(found, "")
+    if found.without is not None:
+        _print_table(found.without, "\n" + _settings(found))
     out.print(f"{_statement()}. {_NOTE}", markup=False)
-    for line in _verdicts(found):
+    if found.left_out:
+        out.print(f"left out, because they cannot carry it: {', '.join(found.left_out)}",
+                  markup=False)  # fmt: skip
+    for line in _verdicts(found.without or found):
         out.print(line, markup=False)
     for line in _turns(found):
         out.print(f"  {line}", markup=False)
     for name, text in found.configurations.items():
         out.print(f"\nWhat {name} stands for:\n{text}", markup=False)
+
+
+def _print_table(found: Advice, title: str) -> None:
+    out = console()
+    if title:
+        out.print(title, style="bold", markup=False)
+    rows = [list(_cells(found, place, it)) for place, it in enumerate(found.candidates, 1)]
+    headings = list(_headings(found))
+    Table("", headings, rows, (0, 3, 4, 5, 6, 7), whole=range(9)).print(out)
+
+
+def _settings(found: Advice) -> str:
+    return "with " + ", ".join(f"{key} = {value}" for key, value in found.defaults.items())
+
+
+def _conclusion(found: Advice) -> list[str]:
+    """Return what holds with and without the defaults of hosts that limit candidates."""
+    assert found.without is not None
+    names, count = ", ".join(found.defaults), len(found.limited_by_defaults)
+    of_all = f"{count} of {len(found.candidates)} candidates"
+    first, second = found.best.name, found.without.best.name
+    lines = [f"{names}, defaults of the hosts, limit {of_all}: both rankings follow."]
+    if first == second:
+        return [*lines, _sentence(f"{first} has the best mean in both.")]
+    return [*lines, _sentence(f"{second} has the best mean {_settings(found)}; {first} without.")]
 
 
 def _statement() -> str:

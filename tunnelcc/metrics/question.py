@@ -58,11 +58,12 @@ def question(axes: Axes, to: str | None) -> Question | None:
 
 
 def _find(axes: Axes, text: str) -> tuple[str, int, str]:
-    key, equals, value = text.rpartition("=")
+    # A value may have keys of its own, as a tunnel has: ``tunnel=hysteria2 rate=90Mbps``.
     found = [
         (dim, list(values).index(value), f"{name}={value}")
         for name, (dim, values, _) in axes.items()
-        if value in values and (not equals or key == name)
+        for value in dict.fromkeys(values)
+        if text in (value, f"{name}={value}")
     ]
     if len(found) == 1:
         return found[0]

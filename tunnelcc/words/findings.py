@@ -191,11 +191,17 @@ def at_point(found: Sequence[Finding]) -> tuple[str, str]:
     return common, relative(limits[0].gain) if has_gain else ""
 
 
+def keys_of(found: Sequence[Finding]) -> tuple[str, ...]:
+    """Return the keys of what limits any entry of ``flows`` most."""
+    firsts = [limits_of(it)[:1] for it in found]
+    return tuple({change.key: None for it in firsts for each in it for change in each.changes})
+
+
 def _limit(finding: Finding) -> str:
     if finding.is_slow_start:
         return "slow start"
     limits = limits_of(finding)
-    return _bare(things(limits[0])) if limits else "nothing tried"
+    return _bare(things(limits[0])) if limits else "–"
 
 
 def limited_by(name: str, worth: Sequence[str]) -> str:

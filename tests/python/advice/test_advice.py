@@ -139,6 +139,47 @@ def test_the_command_prints_a_ranking_and_saves_a_page(run, tmp_path, monkeypatc
         assert told in err
 
 
+def test_a_default_that_limits_has_two_rankings_and_lines_to_deploy(tmp_path):
+    """At 150 ms, 4 MiB of send buffer are 200 Mbit/s at most. One that is given is no default."""
+    table = {"path": {"rate": "500Mbps", "rtt": "150ms"}, "duration": "6s"}
+    asked = ("bulk", ("none", "hysteria2 rate=90Mbps"), ("bbr",))
+    keys = {"seeds": 2, "jobs": 2, "progress": False, "store": tmp_path, "has_variants": False}
+    found = advise(table, *asked, **keys)
+    assert found.defaults == {"hosts.tcp_wmem": "64MiB"}
+    assert [it.tunnel for it in found.limited_by_defaults] == ["none"]
+    plain = {it.tunnel: it.value for it in found.candidates}
+    better = {it.tunnel: it.value for it in found.without.candidates}
+    assert better["none"] > 1.2 * plain["none"]
+    assert better["hysteria2 rate=90Mbps"] == plain["hysteria2 rate=90Mbps"]
+    texts = found.configurations
+    assert "tcp_wmem" in texts["no tunnel with bbr"]
+    assert "rate=90Mbps" in configuration("hysteria2 rate=90Mbps", "any")
+    given = advise({**table, "hosts": {"tcp_wmem": "4MiB"}}, *asked, **keys)
+    assert given.without is None
+
+
+def test_a_candidate_with_options_may_be_the_best(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    code, out, err = run(
+        "advise", "--rate", "20Mbps", "--rtt", "50ms", "--loss", "2%", "--duration", "2s",
+        "--direction", "down", "--tunnels", "none,hysteria2 rate=18Mbps", "--cc", "cubic",
+        "--seeds", "2", "--plot", "figure.png",
+    )  # fmt: skip
+    assert code == 0, err
+    assert "hysteria2 rate=18Mbps" in out
+    assert (tmp_path / "figure.png").is_file()
+
+
+def test_a_call_is_over_udp_and_tunnels_that_carry_none_are_left_out(tmp_path):
+    found = advise(
+        {**LOSSY, "duration": "3s"}, "call", ("none", "wireguard", "kcptun"), ("cubic",), seeds=2,
+        jobs=2, progress=False, store=tmp_path, has_variants=False,
+    )  # fmt: skip
+    assert found.left_out == ("kcptun",)
+    assert {it.tunnel for it in found.candidates} == {"none", "wireguard"}
+    assert all(1 <= it.value <= 4.5 for it in found.candidates)
+
+
 def measured():
     """Return condition → tunnel → goodputs of real programs (Mbit/s), for six paths with most."""
     found = defaultdict(lambda: defaultdict(list))
@@ -183,10 +224,10 @@ def test_the_ranking_is_that_of_real_programs(tmp_path):
 
 
 def test_a_mix_is_how_near_its_parts_are_to_the_idle_path():
-    """Half of the rate, a page in four times its 80 + 400 ms, and a latency of 40 ms, not 20."""
+    """Half of the rate, a page in four times its 80 + 400 ms, and half of the opinion's scale."""
     flows = {"flow_goodput": [0, 5e6, 0, 0], "flow_start": [0, 0, 1, 9],
              "flow_completion_time": [np.nan, np.nan, 2.84, np.nan],
-             "flow_message_latency_p99": [0.04, np.nan, np.nan, np.nan]}  # fmt: skip
+             "flow_mos": [2.705, np.nan, np.nan, np.nan]}  # fmt: skip
     results = xr.Dataset(
         {name: (("seed", "flow"), [values]) for name, values in flows.items()}
         | {"goodput": (("seed",), [5e6])}
