@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from tunnelcc.metrics import metric as metric
     from tunnelcc.modules.own import CongestionControl as CongestionControl
     from tunnelcc.plots import plot_run as plot_run
+    from tunnelcc.report.results import make
     from tunnelcc.results.result import Result as Result
     from tunnelcc.running.capture import Capture as Capture
     from tunnelcc.running.confirm import confirm as confirm
@@ -54,7 +55,7 @@ if TYPE_CHECKING:
     from tunnelcc.sweeps import run_stored as run_stored
     from tunnelcc.sweeps import sweep as sweep
 
-    open = open_results  # noqa: A001
+    open, summary = open_results, make  # noqa: A001
 
 #: Name → its module, and what it is called there if not the same.
 _HOME = {
@@ -75,6 +76,7 @@ _HOME = {
     "CongestionControl": "modules.own",
     "plot_run": "plots",
     "Capture": "running.capture",
+    "summary": "report.results:make",
     "Result": "results.result",
     "confirm": "running.confirm",
     "harm": "running.harm",

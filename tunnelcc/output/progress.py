@@ -43,10 +43,10 @@ class _Shown:
 
 
 class Progress(_Shown):
-    """Shows a bar on standard error after two seconds, if that is a terminal."""
+    """Shows a bar after two seconds, on a terminal or in a notebook."""
 
     def __init__(self, total: float, enabled: bool = True, label: str = "simulating") -> None:
-        if enabled and sys.stderr.isatty():
+        if enabled and (sys.stderr.isatty() or _in_notebook()):
             form = f"{label} |{{bar}}| {{percentage:3.0f}} % {{remaining}} left"
             self._bar = _bar(total, form, delay=_QUIET_SECONDS)
 

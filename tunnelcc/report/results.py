@@ -18,11 +18,13 @@ from tunnelcc._version import __version__
 from tunnelcc.errors import ConfigError
 from tunnelcc.metrics import drift, entries
 from tunnelcc.metrics.confidence import fewest_and_most, from_to, mean_and_half_width
+from tunnelcc.output import cells
 from tunnelcc.output.files import csv_text
 from tunnelcc.plots import differences, save
 from tunnelcc.plots.standard import standard
 from tunnelcc.report import compared, html
 from tunnelcc.report.cell import Cell, label
+from tunnelcc.results import provenance
 from tunnelcc.schema.toml import parse_toml
 from tunnelcc.sweeps.columns import Variables
 from tunnelcc.sweeps.table import named, of_runs, share_heading, shares_of, shown_in
@@ -55,12 +57,23 @@ class Report:
     seeds: tuple[int, int]  # the fewest and the most of a row
     references: Sequence[tuple[str, str]]  # key, entry of BibTeX
     compared: compared.Compared | None = None
+    made: str = ""  # what made the results
+
+    def _repr_html_(self) -> str:
+        return cells.form(self)
 
 
 def make(results: xarray.Dataset, question: str = "", metrics: Sequence[str] = ()) -> Report:
-    """Return the report of a sweep's results. Raises ConfigError.
+    """Return the report of a sweep's results. A cell of a notebook shows it.
 
-    ``given`` has no keys that the sweep varies.
+    It has a table of all conditions, figures with the differences to the first one, and what
+    limited the flows. ``question``: its title. ``metrics``: columns besides goodput. ``given`` has
+    no keys that the sweep varies. Raises ConfigError.
+
+        >>> base = {"path": {"rate": "10Mbps", "rtt": "20ms"}, "duration": "1s"}
+        >>> results = tc.sweep(base, {"cc": ["bbr", "cubic"]}, seeds=2, progress=False)
+        >>> tc.summary(results).axes
+        ['cc']
     """
     goodput = results["goodput"].transpose(..., "seed")
     dims = [str(it) for it in goodput.dims if it != "seed"]
@@ -82,6 +95,7 @@ def make(results: xarray.Dataset, question: str = "", metrics: Sequence[str] = (
         [(key, value) for key, value in _given(scenario) if key not in axes],
         [*([f"{failed} runs failed"] if failed else []), *limits],
         _figures(results), fewest_and_most(goodput.values), _references(results),
+        made=provenance.text(results.attrs),
     )  # fmt: skip
 
 
@@ -130,9 +144,9 @@ def together(
     headings = list(dict.fromkeys(heading for it in every for heading in it.headings))
     rows = []
     for name, it in reports.items():
-        for labels, cells in it.rows:
+        for labels, found in it.rows:
             at = dict(zip(it.axes, labels, strict=True))
-            values = dict(zip(it.headings, cells, strict=True))
+            values = dict(zip(it.headings, found, strict=True))
             nothing = Cell(math.nan, math.nan)
             rows.append((
                 [name, *(at.get(axis, "–") for axis in axes)],

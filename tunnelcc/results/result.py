@@ -20,6 +20,7 @@ import numpy as np
 from tunnelcc import core, metrics
 from tunnelcc.errors import ConfigError, Problem, unknown_name
 from tunnelcc.metrics import AnyMetric, Metric
+from tunnelcc.output import cells
 from tunnelcc.results import totals, variables
 from tunnelcc.results.parts import Parts
 from tunnelcc.scenario import Experiment
@@ -85,6 +86,9 @@ class Result(Parts):
 
     def __repr__(self) -> str:
         return f"<tunnelcc.Result: {self.heading}: {rate(self.goodput)}>"
+
+    def _repr_html_(self) -> str:
+        return cells.form(self)
 
     def __contains__(self, name: object) -> bool:
         derived = variables.VARIABLES.get(str(name))

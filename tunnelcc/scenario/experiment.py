@@ -16,6 +16,7 @@ from tunnelcc.modules import trust
 from tunnelcc.network import checks
 from tunnelcc.network.resolve import resolve, with_draws_of
 from tunnelcc.network.resolved import ResolvedNetwork
+from tunnelcc.output import cells
 from tunnelcc.scenario.settings import apply
 
 
@@ -71,6 +72,9 @@ class Experiment(ExperimentKeys):
         changed = self.model_copy(update={"seed": seed})
         vars(changed)["resolved"] = with_draws_of(changed, self.resolved)
         return changed
+
+    def _repr_html_(self) -> str:
+        return cells.form(self)
 
     @cached_property
     def resolved(self) -> ResolvedNetwork:
