@@ -63,12 +63,13 @@ def test_a_name_in_a_measurement_is_a_word_or_unknown(name):
     assert algorithm("ns3::TcpHtcp") == "ns3::TcpHtcp"
 
 
-def _forged(data, name):
-    """Return a file of a run whose flows have another congestion control, with right checksums."""
+def _forged(data, name, **path):
+    """Return a file of a run with another congestion control or path, with right checksums."""
     first, second, rest = data.split(b"\n", 2)
     head, _, body = rest.partition(b"\n")
     table = json.loads(head)
     table["experiment"]["flows"][0]["cc"] = name
+    table["experiment"]["path"] |= path
     head = json.dumps(table).encode()
     digest = hashlib.blake2b(head, digest_size=16).hexdigest().encode()
     return b"\n".join((first, digest + b" " + second.split()[1], head, body))
@@ -91,6 +92,19 @@ def test_a_stored_run(evil, tmp_path):
     for again in (result.experiment, result.experiment.with_({"duration": "1s"})):
         with pytest.raises(tc.RunError, match="name it yourself"):
             tc.run(again)
+
+
+@pytest.mark.parametrize("file", ["/dev/zero", "/dev/stdin", "../../etc/passwd", "pipe"])
+def test_a_stored_run_that_names_a_file_without_end(tmp_path, monkeypatch, file):
+    monkeypatch.chdir(tmp_path)
+    os.mkfifo("pipe")
+    tc.sweep(_BASE, {"cc": ["cubic"]}, seeds=1, store="runs", progress=False)
+    (stored,) = (it for it in (tmp_path / "runs").rglob("*") if it.is_file() and _is_run(it))
+    trace = {"file": file, "sha256": "0" * 64}
+    stored.write_bytes(_forged(stored.read_bytes(), "cubic", trace=trace))
+    store = tc.Store("runs")
+    with pytest.raises(tc.TunnelccError, match="damaged"):
+        store.load(next(store.ids()))
 
 
 def test_results_of_a_sweep(evil, tmp_path, run):
