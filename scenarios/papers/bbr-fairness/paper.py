@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """BBR beside CUBIC and Reno in Mininet, after Ware et al. 2019."""
 
-from tunnelcc.apps.papers import Axis, Paper, derived, metric
+from tunnelcc.apps.papers import Axis, Paper, claims, derived, metric
 
 
 def buffers(*multiples: int) -> dict:
@@ -28,6 +28,13 @@ paper.figure(
         "bbr": metric("goodput", "BBR", flow=1),
         "other": metric("goodput", "the other flow", flow=0),
     },
+    claims=[  # of the paper that it repeats: its in-flight cap limits BBR
+        claims.falls("The deeper the queue, the less BBR gets", "bbr", "buffer"),
+        claims.larger(
+            "Before one BDP BBR is above the other flow", "bbr", "other", {"buffer": "1bdp"}
+        ),
+        claims.larger("Before 64 BDP it is below", "other", "bbr", {"buffer": "64bdp"}),
+    ],
     x="buffer",
     panels="against",
 )
@@ -53,5 +60,9 @@ for id_, other, rate, rtt, seconds, settings, most in (
                 lambda run: (run.all - run.other) / run.all, "1", "BBR's part of the goodput"
             ),
         },
+        claims=[
+            claims.falls("The deeper the queue, the less BBR gets", "bbr", "buffer"),
+            claims.rises("More BBR flows have a larger part together", "bbr", "bbr_flows"),
+        ],
         x="buffer",
     )

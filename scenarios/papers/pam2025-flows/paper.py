@@ -2,7 +2,7 @@
 """A PAM 2025 paper: several Prague flows beside several CUBIC flows with ECN, over five queues."""
 
 import tunnelcc as tc
-from tunnelcc.apps.papers import Axis, Paper, metric
+from tunnelcc.apps.papers import Axis, Claim, Paper, metric
 
 SIDES = ["1:2", "1:5", "1:10", "1:25", "2:1", "5:1", "10:1", "25:1", "2:2", "5:5", "10:10", "25:25"]
 
@@ -23,6 +23,23 @@ def counts(pair: str) -> dict:
     """Return the numbers of flows on each side."""
     prague, cubic = map(int, pair.split(":"))
     return {"flows.0.count": prague, "flows.1.count": cubic}
+
+
+def of_fair(text: str, flows: str, queue: str, least: float, most: float) -> Claim:
+    """Return the claim that Prague has so many times its fair share by flows.
+
+    At every buffer but half a BDP, which overflows before its discipline marks.
+    """
+    prague, cubic = map(int, flows.split(":"))
+
+    def judge(means) -> tuple[bool, str]:
+        means = means.drop("0.5bdp", level="buffer")
+        fair = prague / (prague + cubic)
+        parts = means["prague"] / (means["prague"] + means["classic"]) / fair
+        holds = bool(parts.min() >= least and parts.max() <= most)
+        return holds, f"{parts.min():.2f} to {parts.max():.2f} times the fair share"
+
+    return Claim(text, "prague", judge, {"flows": flows, "queue": queue}, uses=("classic",))
 
 
 paper = Paper(
@@ -55,6 +72,23 @@ paper.figure(
         "classic": metric(of_cubic, "CUBIC", plot=False),
         "prague_rtt": metric("flow_rtt", "Prague's RTT", flow=0, plot=False),
     },
+    claims=[  # of the abstract: harm is not necessarily mitigated beside several classic flows
+        *(
+            of_fair(
+                f"One Prague flow beside {many} CUBIC flows has more than twice its share, {queue}",
+                f"1:{many}",
+                queue,
+                2,
+                26,
+            )
+            for many in (5, 25)
+            for queue in ("FIFO with marks", "CoDel")
+        ),
+        *(
+            of_fair(f"A queue for each flow protects all, {flows}", flows, "FQ-CoDel", 0.9, 1.1)
+            for flows in ("1:25", "25:1", "5:5")
+        ),
+    ],
     x="buffer",
     panels="queue",
 )

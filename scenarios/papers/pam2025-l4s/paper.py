@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """A PAM 2025 paper: Prague beside CUBIC, BBR and BBRv3 over five queues and buffers."""
 
-from tunnelcc.apps.papers import Axis, Paper, metric
+from tunnelcc.apps.papers import Axis, Paper, claims, metric
 
 paper = Paper(
     title="To Adopt or Not to Adopt L4S-Compatible Congestion Control?",
@@ -39,6 +39,53 @@ paper.figure(
         "prague_rtt": metric("flow_rtt", "Prague's RTT", flow=0, plot=False),
         "other_rtt": metric("flow_rtt", "the other flow's RTT", flow=1, plot=False),
     },
+    claims=[  # of abstract and summary: who adopts Prague may harm others, and may be harmed
+        claims.larger(
+            "Prague harms CUBIC with ECN in a FIFO with marks of 2 BDP: over twice its goodput",
+            "prague",
+            "other",
+            {"queue": "FIFO with marks", "classic": "cubic-ecn", "buffer": "2bdp"},
+            factor=2,
+        ),
+        claims.larger(
+            "Prague harms CUBIC with ECN in CoDel of 2 BDP: over twice its goodput",
+            "prague",
+            "other",
+            {"queue": "CoDel", "classic": "cubic-ecn", "buffer": "2bdp"},
+            factor=2,
+        ),
+        claims.larger(
+            "Prague is harmed by CUBIC without ECN in a FIFO with marks",
+            "other",
+            "prague",
+            {"queue": "FIFO with marks", "classic": "cubic"},
+            factor=2,
+        ),
+        claims.larger(
+            "Prague is harmed by BBR in a FIFO with marks",
+            "other",
+            "prague",
+            {"queue": "FIFO with marks", "classic": "bbr"},
+            factor=2,
+        ),
+        claims.larger(
+            "BBRv3 does not solve it: it harms Prague in a FIFO with marks",
+            "other",
+            "prague",
+            {"queue": "FIFO with marks", "classic": "bbr3"},
+            factor=2,
+        ),
+        claims.equal(
+            "A queue for each flow protects both", "prague", "other", 0.1, {"queue": "FQ-CoDel"}
+        ),
+        claims.order(
+            "Very low latency needs a queue of its own: beside CUBIC with ECN Prague's RTT in "
+            "DualPI2 is below that in CoDel",
+            "prague_rtt",
+            "queue: CoDel > DualPI2",
+            {"classic": "cubic-ecn"},
+        ),
+    ],
     x="buffer",
     panels="queue",
 )

@@ -35,6 +35,12 @@ paper.figure(
         "total": metric("goodput", "total", plot=False),
         "jain": metric("jain", "Jain's index"),
     },
+    claims=[  # of the abstract, what it says of the edge
+        claims.between("BBR flows are fair at the edge", "jain", 0.95, 1, {"cc": "bbr"}),
+        claims.between("CUBIC flows are", "jain", 0.9, 1, {"cc": "cubic"}),
+        claims.between("Reno flows are", "jain", 0.9, 1, {"cc": "reno"}),
+        claims.between("All fill the link: above 90 of 100 Mbit/s", "total", 90e6, 100e6),
+    ],
     x="flows",
     panels="rtt",
 )
@@ -58,7 +64,9 @@ paper.figure(
             "Counted by losses the constant is larger than by congestion events",
             "per_loss",
             "per_halving",
-        )
+        ),
+        claims.flat("By losses one constant fits all numbers of flows", "per_loss", "flows", 0.1),
+        claims.flat("By congestion events it does", "per_halving", "flows", 0.1),
     ],
     x="flows",
     panels="rtt",

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Ware et al. 2019 as measured again: BBR beside CUBIC and Reno."""
 
-from tunnelcc.apps.papers import Paper, Quantity, derived, metric
+from tunnelcc.apps.papers import Paper, Quantity, claims, derived, metric
 
 
 def buffers(bdp: int, *multiples: float) -> dict:
@@ -29,6 +29,21 @@ paper.figure(
         "bbr_goodput": metric("goodput", "BBR", flow=1),
         "other_goodput": metric("goodput", "the other flow", flow=0),
     },
+    claims=[  # of the paper's abstract and model: its in-flight cap limits BBR
+        claims.falls("The deeper the queue, the less BBR gets", "bbr_goodput", "buffer"),
+        *(
+            claims.larger(
+                f"Before {buffer} BBR is above the other flow",
+                "bbr_goodput",
+                "other_goodput",
+                {"buffer": buffer},
+            )
+            for buffer in ("0.25bdp", "0.5bdp", "1bdp")
+        ),
+        claims.larger(
+            "Before 64 BDP it is below", "other_goodput", "bbr_goodput", {"buffer": "64bdp"}
+        ),
+    ],
     x="buffer",
     panels="against",
 )
@@ -55,6 +70,15 @@ paper.figure(
         "second_100s": metric("goodput", flow=16, since="100s", until="200s"),
         "third_100s": metric("goodput", flow=16, since="200s"),
     },
+    claims=[
+        claims.between(
+            "One BBR flow has more than its share of 1/17 beside 16 CUBIC flows",
+            "third_100s",
+            10e6 / 17,
+            10e6,
+        ),
+        claims.between("It has 40 % of the link, however many they are", "third_100s", 3e6, 5e6),
+    ],
 )
 
 
@@ -71,6 +95,10 @@ def many_flows(id_: str, title: str, bdp: int, settings: dict, bbr: Quantity) ->
             "other": metric("goodput", flow=0, since="600s", plot=False),
             "bbr": bbr,
         },
+        claims=[
+            claims.rises("More BBR flows have more together", "bbr", "bbr_flows"),
+            claims.falls("The deeper the queue, the less they have", "bbr", "buffer"),
+        ],
         x="buffer",
     )
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """WGTCP: WireGuard over TCP or UDP."""
 
-from tunnelcc.apps.papers import Axis, Paper, metric
+from tunnelcc.apps.papers import Axis, Paper, claims, metric
 
 COMMON = {
     "scenario": "sixteen-flows.toml",
@@ -32,6 +32,14 @@ paper.figure(
         "carrier": CARRIERS,
         "rtt": Axis("path.rtt", [f"{ms}ms" for ms in (40, 100, 150, 175, 200, 225, 250, 300, 400)]),
     },
+    claims=[  # docs/TCP_MELTDOWN.md of the repository: severe degradation only with bursts of loss
+        claims.flat(
+            "Without loss TCP carries what UDP carries, 40 to 400 ms", "payload", "carrier", 0.1
+        ),
+        claims.between(
+            "Without loss TCP does not collapse: above 40 of 50 Mbit/s", "payload", 40e6, 50e6
+        ),
+    ],
     x="rtt",
 )
 paper.figure(
@@ -43,6 +51,11 @@ paper.figure(
         "rtt": Axis("path.rtt", ["40ms", "200ms"]),
         "queue": Axis("path.buffer", ["0.5bdp", "4bdp"]),
     },
+    claims=[
+        claims.flat(
+            "Queues of half and four BDP do not matter to TCP in TCP", "payload", "carrier", 0.1
+        ),
+    ],
 )
 paper.figure(
     "small",
@@ -67,4 +80,23 @@ paper.figure(
             "random 7.5 %": {"path.rtt": "200ms", "path.loss": "7.5%", "path.reverse_loss": "7.5%"},
         },
     },
+    claims=[
+        claims.order(
+            "With loss UDP carries more than TCP", "payload", "carrier: udp > tcp", factor=2
+        ),
+        claims.between(
+            "UDP with bursts of loss: 1.3 to 5.8 Mbit/s",
+            "payload",
+            1.3e6,
+            5.8e6,
+            {"carrier": "udp"},
+        ),
+        claims.between(
+            "TCP with bursts of loss: 0.07 to 1.1 Mbit/s",
+            "payload",
+            0.07e6,
+            1.1e6,
+            {"carrier": "tcp"},
+        ),
+    ],
 )

@@ -57,16 +57,18 @@ def flat(text: str, quantity: str, axis: str, within: float, where: Where | None
     return along(text, quantity, axis, judge, where)
 
 
-def order(text: str, quantity: str, places: str, where: Where | None = None) -> Claim:
+def order(
+    text: str, quantity: str, places: str, where: Where | None = None, *, factor: float = 1
+) -> Claim:
     """Return the claim that a quantity is larger at one place of an axis than at another.
 
-    ``places``: such as ``cc: bbr > cubic``.
+    ``places``: such as ``cc: bbr > cubic``. ``factor``: more than so many times as large.
     """
     axis, more, less = _places(places, " > ")
 
     def judge(means: pd.Series[float]) -> tuple[bool, str]:
         ratio = over(means[more], means[less])
-        return ratio > 1, f"{more} / {less}: {ratio:.2f}"
+        return ratio > factor, f"{more} / {less}: {ratio:.2f}"
 
     claim = along(text, quantity, axis, judge, where)
     return replace(claim, at=(more, less))
@@ -100,9 +102,23 @@ def _places(text: str, sign: str) -> tuple[str, str, str]:
     return axis, one, other
 
 
-def larger(text: str, quantity: str, than: str, where: Where | None = None) -> Claim:
-    """Return the claim that a quantity is larger than another one at every point."""
-    return _beside(text, quantity, than, lambda ratio: ratio > 1, where)
+def larger(
+    text: str, quantity: str, than: str, where: Where | None = None, *, factor: float = 1
+) -> Claim:
+    """Return the claim that a quantity is more than ``factor`` times another one at every point."""
+    return _beside(text, quantity, than, lambda ratio: ratio > factor, where)
+
+
+def between(
+    text: str, quantity: str, least: float, most: float, where: Where | None = None
+) -> Claim:
+    """Return the claim that a quantity, SI, is from ``least`` to ``most`` at every point."""
+
+    def judge(means: pd.DataFrame) -> tuple[bool, str]:
+        low, high = min(means[quantity]), max(means[quantity])
+        return least <= low and high <= most, f"{low:.4g} to {high:.4g} (SI)"
+
+    return Claim(text, quantity, judge, where or {})
 
 
 def equal(text: str, quantity: str, to: str, within: float, where: Where | None = None) -> Claim:

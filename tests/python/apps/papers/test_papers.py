@@ -359,6 +359,9 @@ def test_claims(held, judged):
     ("claim", "held"),
     [
         (claims.larger("", "goodput", "other"), True),
+        (claims.larger("", "goodput", "other", factor=1.6), False),
+        (claims.between("", "goodput", 100, 150), True),
+        (claims.between("", "goodput", 151, 200), False),
         (claims.equal("", "goodput", "other", 0.2), False),
         (claims.equal("", "goodput", "other", 0.6), True),
     ],
