@@ -37,6 +37,7 @@ import laboratory  # noqa: E402
 import panels  # noqa: E402
 
 import reference  # noqa: E402
+from tunnelcc import __version__  # noqa: E402
 
 #: The laboratory in the site, and the models that it runs (`make wasm`).
 _LABORATORY = "lab.html"
@@ -58,6 +59,12 @@ _QUANTITY = re.compile(
 )
 _RESULT = re.compile(r'<img alt="([^"]*)" src="([^"]*repository/results/[^"]+\.svg)" ?/?>')
 _DRAWING = re.compile(r'<img alt="([^"]*)" src="([^"]*pictures/([\w-]+)\.svg)" ?/?>')
+
+
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """Name the version below each page."""
+    config.copyright = f"tunnelcc {__version__}"
+    return config
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:

@@ -454,7 +454,7 @@ def sweep(
 @click.option(
     "--kernel", type=click.Choice(["host", "virtual"]),
     help="host: this machine's kernel, in real time. virtual: a Linux that runs as a process of "
-    "any user, with a clock of its own (tunnelcc[linux]). [default: host; virtual where you have "
+    "any user, with a clock of its own (tunnelcc-linux). [default: host; virtual where you have "
     "neither root nor namespaces for users]",
 )  # fmt: skip
 @click.option(
@@ -941,6 +941,7 @@ def calibrate_host(output: Path | None) -> None:
         if output.suffix != ".toml":
             raise ConfigError(Problem("--output", str(output), "a file name that ends in .toml"))
         files.check_file("--output", output)
+    calibrate.check()
     click.echo("measuring for about 15 seconds", err=True)
     profile, spreads = calibrate.run()
     catalogue.print_measured_profile(profile, spreads)

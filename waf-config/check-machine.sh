@@ -9,6 +9,8 @@ fail() {
     exit 2
 }
 
+[ -w . ] ||
+    fail "$PWD cannot be written, and the environment and the build go there: copy the clone to a folder of yours."
 system=$(uname -s) machine=$(uname -m)
 [ "$system $machine" = "Linux x86_64" ] ||
     fail "this is $system on $machine, and ns-3's wheel exists for Linux on x86_64 only: use such a machine, a virtual machine or a container."
@@ -19,7 +21,12 @@ libc=$(getconf GNU_LIBC_VERSION 2>/dev/null) ||
 
 is_supported='import sys; sys.exit(not ((3, 10) <= sys.version_info < (3, 14) and sys.implementation.name == "cpython" and sys.maxsize > 2**32))'
 python=
-for candidate in ${PYTHON:-python3 python3.13 python3.12 python3.11 python3.10}; do
+if [ -n "$PYTHON" ]; then
+    set -- "$PYTHON" # whose path may have spaces
+else
+    set -- python3 python3.13 python3.12 python3.11 python3.10
+fi
+for candidate; do
     if "$candidate" -c "$is_supported" 2>/dev/null; then
         python=$candidate
         break

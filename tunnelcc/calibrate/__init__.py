@@ -85,9 +85,14 @@ def processor() -> str:
     return platform.machine()
 
 
+def check() -> None:
+    """Raise TunnelccError without a package or a library that is measured."""
+    libraries.check()
+
+
 def measurements() -> Iterator[tuple[str, Measurement]]:
     """Yield operations and their costs on this machine."""
-    libraries.check()
+    check()
     yield "syscall", measure_call(kernel.system_call())
     yield "context-switch", measure_call(*kernel.switches())
     yield from _devices()

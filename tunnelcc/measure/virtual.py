@@ -78,8 +78,8 @@ def kernel() -> Path:
         if file.is_file():
             return file
     raise TunnelccError(
-        "--kernel virtual needs the package tunnelcc-linux: `pip install tunnelcc[linux]`; in a "
-        "clone, `make linux` builds it"
+        "--kernel virtual needs the package tunnelcc-linux: `make linux` in a clone builds and "
+        "installs its wheel"
     )
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Runs on the workers of a Dask cluster (``pip install '.[cluster]'`` in the clone).
+"""Runs on the workers of a Dask cluster (``pip install 'tunnelcc[cluster]'``).
 
 The simulator exists once per process, so a worker process does one run at a time. Start workers
 with ``--nthreads 1``, as many as there are cores. If a worker dies, another one repeats its run.
@@ -8,6 +8,7 @@ with ``--nthreads 1``, as many as there are cores. If a worker dies, another one
 from __future__ import annotations
 
 import itertools
+import logging
 import threading
 import time
 from collections.abc import Callable, Generator, Iterable
@@ -73,8 +74,10 @@ def _connect(address: str) -> distributed.Client:
         import distributed
     except ImportError:
         raise TunnelccError(
-            "Dask distributed is not installed; run `pip install '.[cluster]'` in the clone"
+            "Dask distributed is not installed; pip install 'tunnelcc[cluster]'"
         ) from None
+    # Of a scheduler that dies, it would log a traceback before we can say so.
+    logging.getLogger("distributed.client").setLevel(logging.CRITICAL)
     try:
         return distributed.Client(address, timeout=_CONNECT_SECONDS)
     except (OSError, ValueError) as error:

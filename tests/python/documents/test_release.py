@@ -9,6 +9,7 @@ import subprocess
 import sys
 
 import pytest
+import tomli as tomllib
 
 import tunnelcc as tc
 from helpers import ROOT, load_script
@@ -60,6 +61,17 @@ def test_who_gives_an_old_name_is_told_the_new_one(option, value, told, run):
     code, _, err = run("run", option, value)
     assert code == 2
     assert told in err
+
+
+def test_the_readme_of_a_wheel_has_no_links_into_the_clone():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    hook = project["tool"]["hatch"]["metadata"]["hooks"]["fancy-pypi-readme"]
+    text = (ROOT / hook["fragments"][0]["path"]).read_text("utf-8")
+    for it in hook["substitutions"]:
+        text = re.sub(it["pattern"], it["replacement"], text)
+    links = re.findall(r"\]\(([^)]+)\)", text)
+    assert links
+    assert all(it.startswith("https://") for it in links)
 
 
 @pytest.mark.slow

@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import os
+import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +14,7 @@ import pytest
 
 from helpers import ROOT, make_program
 
+PYTHON = shlex.quote(sys.executable)
 SCRIPT = ROOT / "waf-config" / "check-machine.sh"
 
 
@@ -29,6 +32,24 @@ def check(bin_directory: Path, **environment: str) -> subprocess.CompletedProces
 def test_this_machine_will_do(tmp_path: Path) -> None:
     done = check(tmp_path)
     assert (done.returncode, done.stdout.strip(), done.stderr) == (0, sys.executable, "")
+
+
+def test_the_path_of_an_interpreter_may_have_spaces(tmp_path: Path) -> None:
+    folder = tmp_path / "a folder"
+    folder.mkdir()
+    python = make_program(folder / "python", f'exec {PYTHON} "$@"')
+    done = check(tmp_path, PYTHON=str(python))
+    assert (done.returncode, done.stdout.strip(), done.stderr) == (0, str(python), "")
+
+
+@pytest.mark.skipif(shutil.which("unshare") is None, reason="needs unshare")
+def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    mount = 'mount --bind -o ro "$0" "$0" && cd "$0" && exec sh "$1"'
+    command = ("unshare", "--mount", "--map-root-user", "sh", "-c", mount, tmp_path, SCRIPT)
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if "mount" in done.stderr or "unshare" in done.stderr:
+        pytest.skip("this user may make no mounts")
+    assert_refused(done, f"{tmp_path} cannot be written")
 
 
 @pytest.mark.parametrize(
@@ -49,7 +70,7 @@ def test_an_unsupported_system_is_named(tmp_path: Path, name: str, body: str, wo
     ("variable", "body", "words"),
     [
         ("PYTHON", "exit 1", "no CPython from 3.10 to 3.13"),
-        ("PYTHON", f'case "$2" in *venv*) exit 1;; esac; exec {sys.executable} "$@"', "no venv"),
+        ("PYTHON", f'case "$2" in *venv*) exit 1;; esac; exec {PYTHON} "$@"', "no venv"),
         ("PYTHON", 'case "$2" in *sysconfig*) echo /nowhere;; esac', "no C headers"),
         ("CXX", "exit 1", "does not compile C++20"),
     ],
@@ -72,4 +93,4 @@ def assert_refused(done: subprocess.CompletedProcess[str], words: str) -> None:
     assert done.stdout == ""
     assert len(done.stderr.splitlines()) == 1
     assert words in done.stderr
-    assert "install" in done.stderr or "use " in done.stderr
+    assert any(it in done.stderr for it in ("install", "use ", "copy "))
