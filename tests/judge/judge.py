@@ -338,7 +338,9 @@ def main() -> None:
     counts, refused = Counter[str](), 0
     with ProcessPoolExecutor(given.jobs) as pool:
         numbers = range(given.seed, given.seed + given.n)
-        for verdicts in pool.map(judge, numbers, chunksize=1):
+        for done, verdicts in enumerate(pool.map(judge, numbers, chunksize=1)):
+            if done and done % 100 == 0:
+                report(counts, done, refused)
             for it in verdicts:
                 if "refused" in it:
                     refused += 1

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 LEAST = 0.05
 #: What gains so much is a limit for certain; where no key does, pairs of keys are tried.
 MUCH = 0.2
-# A key is as good as another with this part of its gain, and as none with this difference.
-_ALIKE = 0.8
+# Keys that help together have this part of what all of them gain; less where it takes many of them.
+_KEPT = (0.8, 0.4, 0.0)
 # Where twice as much of nothing helps, so much may: of a link, for datagrams at a fixed rate.
 _LARGER = 4.0
 # What slow start takes, a larger first window saves; no user tunes it, so it is no limit's key.
@@ -206,7 +206,8 @@ class Confirmer:
         order = sorted(names, key=lambda it: -gains[it])
         tops = [[it] for it in order[:3] if gains[it] > LEAST / 2]
         found = self._confirmed(entry, tops, factor)
-        if not found or found[0].gain < MUCH:
+        alone = found[0].gain if found else 0.0
+        if alone < MUCH:
             together = self._together(entry, order, factor)
             pair = self._confirmed(entry, [together] if together else [], factor)
             if pair and pair[0].gain >= MUCH:
@@ -222,14 +223,13 @@ class Confirmer:
             return rungs
         before, factor = 0.0, FACTOR
         while factor <= _MOST_RUNG:
-            values = {it.name: it.after for name in names for it in self.changes(factor)[name]}
+            after = [str(it.after) for name in names for it in self.changes(factor)[name]]
+            value = ", ".join(after)
             gain = self._gain(finding.entry, names, factor=factor)
             asked = self._known.get(_Ask(tuple(names), factor=factor))
-            if asked is None or (rungs and [*values.values()] == [rungs[-1].value]):
+            if asked is None or (rungs and value == rungs[-1].value):
                 break
-            rungs.append(
-                Rung(", ".join(map(str, values.values())), gain, asked[finding.entry].resent)
-            )
+            rungs.append(Rung(value, gain, asked[finding.entry].resent))
             if (1 + gain) / (1 + before) - 1 < LEAST:
                 break
             before, factor = gain, 2 * factor
@@ -302,17 +302,24 @@ class Confirmer:
         if of_all < MUCH:
             return []
         left = list(reversed(useful))  # what gains least alone is left out first
-        size = len(left)
-        while size:
-            size = (size + 1) // 2 if size > 1 else 0
-            at = 0
-            while at < len(left) and size:
+        for part in _KEPT:
+            left = self._fewest(entry, left, max(part * of_all, MUCH), factor)
+            if len(left) <= _MOST_TOGETHER:
+                return left
+        return []
+
+    def _fewest(self, entry: int, names: Sequence[str], least: float, factor: float) -> list[str]:
+        """Return what is left of keys that together gain so much: none of it can be left out."""
+        left, size = list(names), len(names)
+        while size > 1:
+            size, at = (size + 1) // 2, 0
+            while at < len(left):
                 rest = left[:at] + left[at + size :]
-                if rest and self._gain(entry, rest, factor=factor) >= max(_ALIKE * of_all, MUCH):
+                if rest and self._gain(entry, rest, factor=factor) >= least:
                     left = rest
                 else:
                     at += size
-        return left if len(left) <= _MOST_TOGETHER else []
+        return left
 
 
 def _worths(task: tuple[Experiment, Sequence[Worth]]) -> list[Worth]:
