@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from tunnelcc import catalog, core
 from tunnelcc._version import __version__
 from tunnelcc.errors import ConfigError
-from tunnelcc.metrics import drift, entries
+from tunnelcc.metrics import drift, entries, paired
 from tunnelcc.metrics.confidence import fewest_and_most, from_to, mean_and_half_width
 from tunnelcc.output import cells
 from tunnelcc.output.files import csv_text
@@ -26,9 +26,11 @@ from tunnelcc.report import compared, html
 from tunnelcc.report.cell import Cell, label
 from tunnelcc.results import provenance
 from tunnelcc.schema.toml import parse_toml
+from tunnelcc.sweeps import Sweep
+from tunnelcc.sweeps import differences as numbers
 from tunnelcc.sweeps.columns import Variables
 from tunnelcc.sweeps.table import named, of_runs, share_heading, shares_of, shown_in
-from tunnelcc.words import causes
+from tunnelcc.words import answers, causes
 
 if TYPE_CHECKING:
     import xarray
@@ -58,6 +60,8 @@ class Report:
     references: Sequence[tuple[str, str]]  # key, entry of BibTeX
     compared: compared.Compared | None = None
     made: str = ""  # what made the results
+    answer: str = ""
+    differences: Sequence[Sequence[str]] = ()  # headings, and a row for each condition
 
     def _repr_html_(self) -> str:
         return cells.form(self)
@@ -89,6 +93,7 @@ def make(results: xarray.Dataset, question: str = "", metrics: Sequence[str] = (
         rows.append((labels, [Cell(float(m[point]), float(h[point])) for _, m, h in columns]))
         limits += _limits(results.isel(at), ", ".join(labels) or "the flows")
     failed = int(np.isnan(goodput.values).sum())
+    answer, different = _answer(results, metrics[0] if metrics else "goodput")
     scenario = parse_toml(results.attrs["scenario"], "scenario")
     return Report(
         question or str(results.attrs.get("title", "")), axes, [it[0] for it in columns], rows,
@@ -96,7 +101,61 @@ def make(results: xarray.Dataset, question: str = "", metrics: Sequence[str] = (
         [*([f"{failed} runs failed"] if failed else []), *limits],
         _figures(results), fewest_and_most(goodput.values), _references(results),
         made=provenance.text(results.attrs),
+        answer=answer, differences=different,
     )  # fmt: skip
+
+
+def _answer(results: xarray.Dataset, metric: str) -> tuple[str, list[list[str]]]:
+    """Return the answer in one sentence, and the differences of all conditions with headings.
+
+    Both are empty where there is nothing to compare, or one seed.
+    """
+    data, along = _variables(results)
+    shown = numbers.differences(data, along, metric)
+    if shown is None:
+        return "", []
+    axes, dims = numbers.axes_of(along), data["goodput"][0][:-1]
+    unit, found = data[metric][2].get("units", ""), dict(shown.found)
+    if not all(it.is_ratio for it in found.values()):  # then all have the metric's unit
+        values, pairs = of_runs(data, metric, along), numbers.pairs_of(data, shown.question)
+        confidence = paired.each_of(len(pairs))
+        found = {
+            point: paired.difference(values[point], values[other], confidence, is_ratio=False)
+            for point, other in pairs.items()
+        }
+    told, rows = dict[float, answers.Told](), list[list[str]]()
+    for point, it in found.items():
+        at = dict(zip(dims, point, strict=True))
+        labels = [str(values[at[dim]]) for dim, values, _ in axes.values()]
+        if it.pairs < 2 or not np.isfinite(it.mean):
+            continue
+        text = numbers.difference_text(it, unit)
+        is_decided = it.verdict != "undecided"
+        told[it.mean] = answers.Told(" ".join(labels), text, is_decided)
+        rows.append([*labels, text, numbers.WORDS[it.verdict], str(it.pairs)])
+    if not rows:
+        return "", []
+    declared = Sweep(parse_toml(results.attrs["scenario"], "scenario"), is_record=True)
+    said = answers.sentence(
+        named(data, metric, along), shown.question.name,
+        [told[it] for it in sorted(told, reverse=True)], paired.CONFIDENCE, declared.conditions,
+    )  # fmt: skip
+    return said, [[*axes, "difference", "", "seeds"], *rows]
+
+
+def _variables(results: xarray.Dataset) -> tuple[Variables, Variables]:
+    """Return the results, seeds last, and the coordinates, as arrays with dimensions."""
+    dims = (*(str(it) for it in results["goodput"].dims if it != "seed"), "seed")
+    ordered = results.transpose(*dims, ...)
+    data: Variables = {
+        str(name): (tuple(map(str, it.dims)), it.values, it.attrs) for name, it in ordered.items()
+    }
+    along: Variables = {
+        str(name): (tuple(map(str, it.dims)), it.values, it.attrs)
+        for name, it in ordered.coords.items()
+        if set(it.dims) & {*dims[:-1]}
+    }
+    return data, along
 
 
 def _values(
@@ -106,12 +165,8 @@ def _values(
 
     The values have the unit of the heading.
     """
-    dims = (*(str(it) for it in results["goodput"].dims if it != "seed"), "seed")
-    axes = [str(key) for key, it in results.coords.items() if set(it.dims) & {*dims[:-1]}]
-    ordered = results.transpose(*dims, ...)
-    data: Variables = {
-        str(name): (tuple(map(str, it.dims)), it.values, it.attrs) for name, it in ordered.items()
-    }
+    data, along = _variables(results)
+    dims, axes = data["goodput"][0], [*along]
     told = entries.told(data["flow_group"][1], axes)
     names = [*_ALWAYS, *(["jain"] if results.sizes["flow"] > 1 else []), *metrics]
     found = {}

@@ -23,7 +23,8 @@ from tunnelcc.words.quantities import shown
 # Conditions that a line names.
 _MOST_NAMES = 4
 
-_WORDS = {"more": "more", "less": "less", "same": "same in all runs", "undecided": "not decided"}
+#: Verdict → in a table.
+WORDS = {"more": "more", "less": "less", "same": "same in all runs", "undecided": "not decided"}
 
 
 @dataclass(frozen=True)
@@ -101,7 +102,7 @@ def print_differences(
         correlation = "–" if np.isnan(it.correlation) else f"{it.correlation:.2f}"
         rows.append([
             *(values[at[dim]] for dim, values, _ in axes.values()),
-            difference_text(it, unit), _WORDS[it.verdict], correlation, str(it.pairs),
+            difference_text(it, unit), WORDS[it.verdict], correlation, str(it.pairs),
         ])  # fmt: skip
     if not rows:
         return

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import csv
+import re
 
 import pytest
 
@@ -50,6 +51,10 @@ def test_a_report_of_a_scenario_and_of_its_results(run, tmp_path, monkeypatch):
     page = (tmp_path / "out" / "report.html").read_text()
     for told in ("Is &lt;it&gt; 1 % slower?", "path.loss", "limited by the", "models", "<svg"):
         assert told in page
+    answer = page.index("utilisation, compared with tunnel.name=none")
+    assert page.index("<h1>") < answer < page.index("Path and traffic")
+    assert re.search(r"[−+]?\d[\d.]* % \[[^]]*\] with wireguard", page[answer:])
+    assert "loss 1 %, buffer 1bdp, 2s" in page[answer:]
     rows = list(csv.DictReader((tmp_path / "out" / "table.csv").open()))
     assert [row["tunnel.name"] for row in rows] == ["none", "wireguard"]
     assert 1 < float(rows[0]["goodput Mbit/s"]) < 4
