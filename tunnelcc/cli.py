@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -28,6 +28,9 @@ from tunnelcc.commands.common import (
     trust_option,
 )
 from tunnelcc.errors import MISSING, ConfigError, Problem, TunnelccError, nearest, unknown_name
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint, EntryPoints
 
 _PATH = click.Path(path_type=Path)
 _json_option = click.option("--json", "as_json", is_flag=True, help="Print the results as JSON.")
@@ -109,22 +112,57 @@ _OF_APPS = {
 class _Commands(click.Group):
     """Subcommands. An unknown one is an error with the nearest name."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted({*self.commands, *_OF_APPS})
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in _OF_APPS:
-            return super().get_command(ctx, cmd_name)
-        module, _, name = _OF_APPS[cmd_name].partition(":")
-        command: click.Command = getattr(import_module(f"tunnelcc.apps.{module}"), name)
-        return command
-
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and args[0] not in (known := self.list_commands(ctx)):
-            raise unknown_name("command", args[0], known)
+        if args and self.get_command(ctx, args[0]) is None:
+            raise unknown_name("command", args[0], self.list_commands(ctx))
         return super().resolve_command(ctx, args)
+
+
+class _AllCommands(_Commands):
+    """The commands, those of uses, and those of other packages: entry points of PLUGINS."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted({*self.commands, *_OF_APPS, *_plugins().names})
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name in self.commands:
+            return self.commands[cmd_name]
+        if cmd_name in _OF_APPS:
+            module, _, name = _OF_APPS[cmd_name].partition(":")
+            command: click.Command = getattr(import_module(f"tunnelcc.apps.{module}"), name)
+            return command
+        found = _plugins().select(name=cmd_name)
+        return next(map(_loaded, found), None)
+
+
+#: The group of entry points of a package that adds commands, each a click.Command.
+PLUGINS = "tunnelcc.commands"
+
+
+def _plugins() -> EntryPoints:
+    from importlib.metadata import entry_points  # most commands need none
+
+    return entry_points(group=PLUGINS)
+
+
+def _loaded(plugin: EntryPoint) -> click.Command:
+    """Return the command of another package; if it is of no use, one that says why."""
+    try:
+        command = plugin.load()
+        if isinstance(command, click.Command):
+            return command
+        why = "it is no click.Command"
+    except Exception as error:  # whatever that package does
+        why = f"{type(error).__name__}: {error}"
+    told = f"the command {plugin.name} of {plugin.value} cannot be used: {why}"
+
+    def fail() -> None:
+        raise TunnelccError(told)
+
+    lenient = {"ignore_unknown_options": True, "allow_extra_args": True}
+    return click.Command(plugin.name, callback=fail, help=told, context_settings=lenient)
 
 
 def _print_version(ctx: click.Context, _: click.Parameter, is_wanted: bool) -> None:
@@ -135,7 +173,7 @@ def _print_version(ctx: click.Context, _: click.Parameter, is_wanted: bool) -> N
         ctx.exit()
 
 
-@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=_AllCommands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option(
     "--version", is_flag=True, is_eager=True, expose_value=False, callback=_print_version,
     help="Show the versions of tunnelcc and its models, and exit.",
