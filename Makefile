@@ -153,6 +153,12 @@ oracle: setup $(VENV)/ready-dev ## Draw N random experiments of a SEED, let Linu
 judge: setup ## Judge what N random experiments of a SEED say limits their flows, by runs of other keys and seeds
 	@$(BIN)/python tests/judge/judge.py -n $(N) --seed $(SEED)
 
+.PHONY: paths
+paths: setup $(VENV)/ready-dev ## Measure N random paths of a SEED with iperf3, ss and ping in that Linux, and count what fit tells of all that are kept
+	@PYTHONPATH=tests $(BIN)/python -m validation.paths ask $(N) $(SEED)
+	@PYTHONPATH=tests $(BIN)/python -m validation.paths pack build/paths
+	@PYTHONPATH=tests $(BIN)/python -m validation.paths judge
+
 .PHONY: check-bindings
 check-bindings: programs $(VENV)/ready-dev $(VENV)/ready-ns3-bindings ## Use ns-3's Python bindings with our sockets; the first time, pip compiles cppyy
 	@$(BIN)/python -m pytest -q tests/python/tools/test_ns3_bindings.py

@@ -297,13 +297,13 @@ class Verdict:
     text: str
 
 
-def judged(path: Known, store: Path) -> Verdict | None:
+def judged(path: Known) -> Verdict | None:
     """Fit the files of a path; None: they have no flow that `fit` can take."""
-    chosen = "iperf3, ping" if "-u" in path.way else ORDER[path.number % len(ORDER)]
+    chosen = "iperf3, ping" if "-u" in path.way else ORDER[path.number // 3 % len(ORDER)]
     with tempfile.TemporaryDirectory(prefix="paths-") as folder:
         try:
             measured = fits.read_all(files_of(path, chosen, Path(folder)))
-            found = fits.fit(measured, store=store, progress=False)
+            found = fits.fit(measured, progress=False)
         except TunnelccError as error:
             print(f"{path.seed}/{path.number} {path.kind}, {chosen}: {error}", file=sys.stderr)
             return None
@@ -363,7 +363,7 @@ def main() -> None:
 @click.argument("count", type=int)
 @click.argument("seed", type=int)
 @click.option("--minutes", type=float, default=1e9, help="Ask nothing more after this time.")
-@click.option("--into", type=Path, default=Path("/tmp/fit-paths"), help="One file a path.")
+@click.option("--into", type=Path, default=Path("build/paths"), help="One file a path.")
 def ask_(count: int, seed: int, minutes: float, into: Path) -> None:
     """Measure paths 0 to COUNT - 1 of SEED that the folder does not have."""
     programs = [
@@ -392,22 +392,21 @@ def ask_(count: int, seed: int, minutes: float, into: Path) -> None:
 @main.command("pack")
 @click.argument("folder", type=Path)
 def pack(folder: Path) -> None:
-    """Write what `ask` left in FOLDER into the data of the tests, without captures."""
-    found = []
+    """Add what `ask` left in FOLDER to the data of the tests, without captures."""
+    found = {(it.seed, it.number): it for it in known()}
     for file in folder.glob("*.json"):
         it = Known(**json.loads(file.read_text()))
         files = {name: text for name, text in it.files.items() if not name.endswith(".pcap")}
-        found.append(replace(it, files=files))
-    write(found)
+        found[it.seed, it.number] = replace(it, files=files)
+    write([*found.values()])
 
 
 @main.command("judge")
 @click.option("--aside", is_flag=True, help="The third that was kept aside, and not the others.")
-@click.option("--store", type=Path, help="Keep the runs there.")
-def judge(aside: bool, store: Path | None) -> None:
+@click.option("--every", default=1, help="Of the paths, one of so many.")
+def judge(aside: bool, every: int) -> None:
     """Fit all files, and print what is told and what of it holds the truth."""
-    with tempfile.TemporaryDirectory(prefix="paths-") as folder:
-        verdicts = [judged(it, store or Path(folder)) for it in known(aside)]
+    verdicts = [judged(it) for it in list(known(aside))[::every]]
     found = [it for it in verdicts if it is not None]
     print("\n".join(report(found)))
     counts = [told for it in found for told in it.told.values() if told[0]]
