@@ -571,11 +571,9 @@ def report_(
     help="Congestion control of the flows, if the files do not tell.",
 )  # fmt: skip
 @click.option(
-    "--runs", type=click.IntRange(40, 10_000), default=88, show_default=True,
+    "--runs", type=click.IntRange(40, 10_000), default=96, show_default=True,
     help="Simulations to search with.",
 )  # fmt: skip
-@jobs_option
-@store_option
 @click.option("--output", "-o", type=_PATH, help="Write the path and flows as a scenario (.toml).")
 @click.option("--plot", type=_PATH, help="Draw the files beside the answer's simulation.")
 @click.option("--then", is_flag=True, help="Say which measurement would tell most besides.")
@@ -586,8 +584,7 @@ def fit_(files: tuple[Path, ...], **options: Any) -> None:
     FILES are of one path: iperf3 JSON (also -R, -u, -P, --bidir), output of iperf 2, a log of
     `ss -ti` at either end, a capture, a flent file, a speed test's JSON; and output of ping, fping
     or mtr. What they do not tell, the command says, and what would. The answer is simulated at
-    last, and withdrawn if it has another goodput or RTT than the files. Finished runs are kept:
-    repeat an interrupted command to continue.
+    last, and withdrawn if it has another goodput or RTT than the files.
     """
     from tunnelcc.commands.fit import fit
 

@@ -14,6 +14,7 @@ import numpy as np
 
 import tunnelcc as tc
 from tests.fuzz.mutate import change_bytes
+from tests.validation.paths import known
 from tunnelcc import fit
 from tunnelcc.formats import flent, iperf3
 from tunnelcc.scenario import Experiment
@@ -25,6 +26,9 @@ ESTAB 0 2895464 10.0.0.1:40000 10.0.0.2:5201
 busy:9000ms rwnd_limited:8100ms(90.0%) sndbuf_limited:450ms(5.0%) minrtt:40.5 snd_wnd:131072
 """
 _PING = "64 bytes from 192.0.2.1: icmp_seq={} ttl=57 time=40.{} ms\n"
+#: Files that real programs wrote, and those of a path that is known.
+_TOOLS = Path(__file__).parents[1] / "python/formats/tools"
+_OF_PATH = ("iperf3.json", "iperf3-server.json", "ping-load.txt", "ss-client.log", "ss-server.log")
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
 _NUMBERS = (
     "0", "-1", "1", "1e-12", "0.3", "1e5", "1e9", "1e12", "9e17", "1e18", "1e400", "-1e17", "null",
@@ -59,6 +63,9 @@ class Fuzzer:
             json.dumps(iperf3.write(run), indent=1), gzip.decompress(flent.write(run)).decode(),
             "".join(logs), pings,
         ]  # fmt: skip
+        self._texts += [it.read_text() for it in sorted(_TOOLS.iterdir())]
+        path = next(known(is_aside=False))
+        self._texts += [path.files[it] for it in _OF_PATH]
         self._bytes = [capture.read_bytes(), flent.write(run)]
         evil = directory / "evil.py"
         evil.write_text(_EVIL)
@@ -91,14 +98,17 @@ class Fuzzer:
         self._number += 1
         file = self._folder / f"{self._number}.measured"
         file.write_bytes(data)
+        beside = self._folder / "beside.measured"
+        beside.write_text(draw.choice(self._texts))
         try:
-            measured = fit.read_all([file])
+            measured = fit.read_all([file, beside] if draw.random() < 0.3 else [file])
         except tc.ConfigError as error:
             if not all(problem.key for problem in error.problems):
                 raise AssertionError("no key is named") from error
             return "no measurement"
         finally:
             file.unlink()
+            beside.unlink()
             self._check_nothing_ran()
         for stream in measured.streams:
             arrays = (stream.goodput, stream.rtt, stream.cwnd, stream.retransmits)

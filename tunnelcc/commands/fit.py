@@ -28,8 +28,6 @@ def fit(
     *,
     cc: str | None,
     runs: int,
-    jobs: int | None,
-    store: Path,
     output: Path | None,
     plot: Path | None,
     then: bool,
@@ -41,7 +39,7 @@ def fit(
         check_file(plot)
     measured = fits.read_all(paths)
     with interruptible():
-        found = fits.fit(measured, cc, runs=runs, store=store, jobs=jobs)
+        found = fits.fit(measured, cc, runs=runs)
     print_fit(found)
     if then:
         print_further(found)

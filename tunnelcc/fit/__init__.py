@@ -16,26 +16,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tunnelcc.analysis.values import Estimate, Reason
-from tunnelcc.errors import ConfigError, Problem, TunnelccError
-from tunnelcc.fit.direct import NO_LOSS, Direct, estimate, is_narrow
+from tunnelcc.errors import ConfigError, Problem, RunError, TunnelccError
+from tunnelcc.fit.direct import Direct, estimate
 from tunnelcc.fit.features import as_measured, features
-from tunnelcc.fit.reading import HEADER, Reading, reading
+from tunnelcc.fit.reading import HEADER, RATES, RTTS, Reading, reading
 from tunnelcc.fit.search import CONFIDENCE, interval, search
 from tunnelcc.formats.measurement import Measurement, merged
 from tunnelcc.formats.read import read
 from tunnelcc.modules import trust
-from tunnelcc.output.progress import RunsProgress
+from tunnelcc.output.progress import Progress
 from tunnelcc.results.result import Result
+from tunnelcc.running.runner import run
 from tunnelcc.scenario import Experiment
 from tunnelcc.schema.units import format_probability, format_rate, format_time
-from tunnelcc.store import Store
-from tunnelcc.sweeps.execute import complete, executor
 
 #: Simulations of a fit.
-RUNS = 88
+RUNS = 96
 ROUNDS = 3
 #: Longer measurements are simulated this far (s).
-LONGEST = 30.0
+LONGEST = 20.0
 #: The answer's simulation has this part of the measured goodput and RTT; otherwise the answer is
 #: withdrawn.
 WITHIN = (0.9, 1.1)
@@ -57,6 +56,8 @@ _MOST_LOSS = 0.99
 _LOSSY = 1e-3
 # Simulations of the answer, each with its own seed, and how many answers are tried.
 _CHECKS, _TRIES = 3, 3
+# So often, the values of an answer are mended that are not told, until its simulation is this near.
+_MENDS, _NEAR = 6, 0.03
 # Flows that start later than the first by more than this (s) have times of their own.
 _LATER = 0.2
 
@@ -82,6 +83,12 @@ class Check:
     def rtt_ratio(self) -> float:
         """Simulated RTT / measured; NaN: the files have none."""
         return self.rtt / self.measured_rtt
+
+    @property
+    def away(self) -> float:
+        """How far the simulation is from the measurement: the larger of both ratios, as a log."""
+        logs = np.abs(np.log([max(self.ratio, 1e-9), max(self.rtt_ratio, 1e-9)]))
+        return float(np.nanmax(logs)) if np.isfinite(logs).any() else inf
 
     @property
     def misfits(self) -> tuple[str, ...]:
@@ -163,21 +170,26 @@ def fit(
     congestion: str | None = None,
     *,
     runs: int = RUNS,
-    store: str | Path = "runs",
-    jobs: int | None = None,
     progress: bool = True,
 ) -> Fit:
     """Return what a measurement tells of its path, by direct reading and by simulations.
 
     ``congestion``: the congestion control, if the files do not tell. ``runs``: how many simulations
-    at most; those of an interrupted fit are in ``store``. Raises ConfigError, TunnelccError.
+    at most. Raises ConfigError, TunnelccError.
     """
     trust.agree(congestion)
     found = reading(measured, congestion)
     _known(found.congestion)
     seen = Direct(found)
     estimates = _intersected(seen, measured, congestion)
-    simulator = _Simulator(found, Path(store), jobs, progress=progress)
+    with Progress(runs + _CHECKS, enabled=progress) as shown:
+        return _simulated(seen, estimates, _Simulator(found, shown), runs)
+
+
+def _simulated(
+    seen: Direct, estimates: dict[str, Estimate], simulator: _Simulator, runs: int
+) -> Fit:
+    found = seen.reading
     if found.limit != "network" or found.is_datagrams or not found.least_rtt > 0:
         fit_ = Fit(found, estimates, _limit_of(found, estimates), 1.0, 0)
         return replace(fit_, check=simulator.check(fit_.table))
@@ -233,11 +245,11 @@ def _searched(
     except ValueError:
         raise TunnelccError("nearly all simulations of the fit failed") from None
     ran = simulator.ran
-    before, queues = len(ran), (_DROP_TAIL, *QUEUES)  # a long search has fewer runs than it may
+    first, queues = len(ran), (_DROP_TAIL, *QUEUES)  # a long search has fewer runs than it may
     simulator.features(
         prior, [(name, row) for name in queues for row in prior.with_queue(points, name, part)]
     )
-    last = [it for it in ran[before:] if it is not None]
+    last = [it for it in ran[first:] if it is not None]
     like = _most_alike(last, target)
     shares = {name: sum(it.queue == name for it in like) / max(len(like), 1) for name in QUEUES}
     instead = max(shares, key=lambda name: shares[name])
@@ -248,46 +260,94 @@ def _searched(
     (limit, count), *others = votes.most_common(2) or [("network", 0)]
     share = count / max(votes.total(), 1)
     other = others[0][0] if others and share < _AGREE else ""
-    simulated = prior.estimates(points, limit)
+    simulated = prior.estimates(points)
     if queue != _DROP_TAIL:
         alike = [it.values for it in like if it.queue == queue]
         simulated |= _without_full_queue(queue, alike, simulated["loss"])
     elif shares[instead] > 1 - _AGREE:
-        other, why = instead, Reason("other_drops", queue=instead)
-        simulated["buffer"] = simulated["buffer"]._replace(is_told=False, reason=why)
+        other = instead
     # What is seen directly is not searched for.
     for name, it in simulated.items():
-        if not estimates[name].is_told or (name == "buffer" and queue != _DROP_TAIL):
+        if name == "buffer" and queue != _DROP_TAIL:
             estimates[name] = it
+        elif not estimates[name].is_told:
+            estimates[name] = it._replace(reason=estimates[name].reason)
     fit_ = Fit(found, estimates, limit, share, len(ran), other, queue)
     best = fit_, simulator.check(fit_.table)
     nearest = _most_alike([it for it in ran if it is not None], target)
-    for run in nearest[: _TRIES - 1]:
+    for near in nearest[: _TRIES - 1]:
         if not best[1].misfits:
             break
         # The values that are not told are those of the run that is most like the measurement.
-        moved = {
-            name: it if it.is_told else _moved(it, run.values[name])
-            for name, it in estimates.items() if name in run.values
-        }  # fmt: skip
-        other_fit = replace(fit_, estimates=estimates | moved, queue=run.queue)
-        tried = other_fit, simulator.check(other_fit.table)
-        if len(tried[1].misfits) < len(best[1].misfits):
-            best = tried
+        moved = {name: near.values[name] for name in _SEARCHED if not estimates[name].is_told}
+        best = _better(best, replace(fit_, estimates=_moved(estimates, moved), queue=near.queue),
+                       simulator)  # fmt: skip
+    for _ in range(_MENDS):
+        if not best[1].misfits:
+            break
+        changes = _mended(*best, simulator.kind)
+        if not changes:
+            break
+        before = best[1]
+        other_fit = replace(best[0], estimates=_moved(best[0].estimates, changes))
+        best = _better(best, other_fit, simulator)
+        if best[1] is before:
+            break
     return replace(best[0], check=best[1], runs=len(ran))
 
 
-def _moved(it: Estimate, value: float) -> Estimate:
-    low, high = it.interval
-    return it._replace(quantity=it.quantity._replace(amount=value),
-                       interval=(min(low, value), max(high, value)))  # fmt: skip
+def _better(best: tuple[Fit, Check], other: Fit, simulator: _Simulator) -> tuple[Fit, Check]:
+    """Return an answer with its simulation, or another if that is nearer to the measurement."""
+    kind = simulator.kind
+    tried = simulator.check(other.table)
+    if tried.away < best[1].away:
+        return replace(other, limit=simulator.kind), tried
+    simulator.kind = kind
+    return best
+
+
+def _mended(found: Fit, check: Check, limit: str) -> dict[str, float]:
+    """Return values that are not told with which goodput and RTT would be the measured ones.
+
+    Goodput that random loss limits grows with 1 / √loss (Mathis et al., The macroscopic behavior of
+    the TCP congestion avoidance algorithm, 1997), and that of a full link with its rate.
+    """
+    values, changes = found.estimates, {}
+    ratio = min(max(check.ratio, 0.2), 5.0)
+    is_lossy = limit in ("random_loss", "queue", "congestion_window")
+    if abs(ratio - 1) > _NEAR and np.isfinite(check.ratio):
+        if not values["rate"].is_told and not (is_lossy and not values["loss"].is_told):
+            changes["rate"] = values["rate"].value / ratio
+        elif not values["loss"].is_told and values["loss"].value > 0:
+            changes["loss"] = min(values["loss"].value * ratio**2, 0.5)
+    if abs(check.rtt_ratio - 1) > _NEAR and not values["buffer"].is_told:
+        base = values["rtt"].value
+        ours, theirs = check.rtt - base, check.measured_rtt - base
+        if ours > 0 and theirs > 0:
+            factor = min(max(theirs / ours, 0.3), 3.0)
+            changes["buffer"] = values["buffer"].value * factor
+    return changes
+
+
+def _moved(estimates: dict[str, Estimate], values: dict[str, float]) -> dict[str, Estimate]:
+    """Return estimates with other values, which their intervals have, too."""
+    found = dict(estimates)
+    for name, value in values.items():
+        it = found[name]
+        low, high = it.interval
+        found[name] = it._replace(
+            quantity=it.quantity._replace(amount=value),
+            interval=(min(low, value), max(high, value)),
+        )
+    return found
 
 
 class _Simulator:
     """Runs paths with the flows of a measurement."""
 
-    def __init__(self, found: Reading, store: Path, jobs: int | None, *, progress: bool) -> None:
-        self.found, self._store, self._jobs, self._progress = found, store, jobs, progress
+    def __init__(self, found: Reading, shown: Progress) -> None:
+        self.found, self._shown, self._done = found, shown, 0
+        self.kind = found.limit  #: what limited most flows of the last answer
         self.seed = _seed(found)
         self.ran: list[_Run | None] = []
 
@@ -302,13 +362,13 @@ class _Simulator:
             for (queue, _), values in zip(paths, named, strict=True)
         ]
         results = self._runs(tables, self.seed + first)
-        for (queue, _), values, run in zip(paths, named, results, strict=True):
-            seen = None if run is None else as_measured(run, self.found)
-            if run is None or seen is None or not seen.mean_goodput(self.found.since) > 0:
+        for (queue, _), values, it in zip(paths, named, results, strict=True):
+            seen = None if it is None else as_measured(it, self.found)
+            if it is None or seen is None or not seen.mean_goodput(self.found.since) > 0:
                 self.ran.append(None)
             else:
                 found = features(seen, self.found.since, self.found)
-                self.ran.append(_Run(queue, values, found, _kind(run)))
+                self.ran.append(_Run(queue, values, found, _kind(it)))
         return [None if it is None else it.features for it in self.ran[first:]]
 
     def check(self, table: dict[str, Any]) -> Check:
@@ -320,6 +380,7 @@ class _Simulator:
         done = [it for it in runs if it is not None]
         if not done:
             return Check(float("nan"), found.goodput, float("nan"), float("nan"))
+        self.kind = Counter(map(_kind, done)).most_common(1)[0][0]
         goodputs = [it.metric("goodput", since=span) for it in done]
         rtts = [_mean_rtt(it, found.since) for it in done]
         # Datagrams arrive; of a cut measurement, its first part counts.
@@ -332,22 +393,24 @@ class _Simulator:
         return Check(float(np.mean(goodputs)), measured, simulated, rtt)
 
     def _runs(self, tables: list[dict[str, Any]], seed: int) -> list[Result | None]:
-        experiments: list[Experiment] = [
-            Experiment.parse({**table, "seed": seed + place}) for place, table in enumerate(tables)
-        ]
-        store = Store(self._store)
-        with RunsProgress(enabled=self._progress) as shown:
-            tally = complete(
-                experiments, len(experiments), store, executor(self._jobs, None), progress=shown
-            )
-        runs = [store.load(id_) if id_ else None for id_ in tally.ids]
-        return [it if isinstance(it, Result) else None for it in runs]
+        """Run tables in this process: most runs take less than starting another one."""
+        found: list[Result | None] = []
+        for place, table in enumerate(tables):
+            experiment: Experiment = Experiment.parse({**table, "seed": seed + place})
+            try:
+                found.append(run(experiment, progress=False))
+            except RunError:
+                found.append(None)
+            self._done += 1
+            self._shown.update(self._done)
+        return found
 
 
-def _mean_rtt(run: Result, since: float) -> float:
+def _mean_rtt(result: Result, since: float) -> float:
     """Return the mean of the flows' smoothed RTTs after the start, s."""
-    after = run["time"] > since
-    parts = [np.asarray(run.sender_leg(flow).srtt)[after] for flow in range(len(run.flows))]
+    after = result["time"] > since
+    flows = range(len(result.flows))
+    parts = [np.asarray(result.sender_leg(flow).srtt)[after] for flow in flows]
     values = np.concatenate(parts)
     values = values[values > 0]
     return float(np.mean(values)) if len(values) else float("nan")
@@ -416,9 +479,9 @@ def _without_full_queue(
     return found
 
 
-def _kind(run: Result) -> str:
+def _kind(result: Result) -> str:
     """Return what limited most flows of a run."""
-    kinds = Counter(it.limit for it in run.limited if it)
+    kinds = Counter(it.limit for it in result.limited if it)
     return kinds.most_common(1)[0][0] if kinds else "application"
 
 
@@ -453,7 +516,7 @@ class _Prior:
         ratio = found.resent / found.segments if np.isfinite(found.resent) else 0.02
         self.ratio = min(max(ratio, 3 / found.segments), 0.5)
         rates = (self.least_rate, 10 * self.least_rate)
-        if told["rate"].is_told:
+        if np.isfinite(told["rate"].interval[1]):
             rates = told["rate"].interval
         full = (0.85 * most, base[1] + max(6 * queue, 4 * base[1]))
         if told["buffer"].is_told:
@@ -509,40 +572,23 @@ class _Prior:
         values[..., 2] = np.maximum(values[..., 2] - values[..., 1], 0.0)
         return values
 
-    def estimates(self, points: NDArray[np.float64], limit: str) -> dict[str, Estimate]:
-        """Return estimates from values that fit."""
+    def estimates(self, points: NDArray[np.float64]) -> dict[str, Estimate]:
+        """Return values that fit. They are never told: simulations are too sure of them."""
         found = {}
         ends = interval(self._values(points)).T.tolist()
         for name, (least, value, most) in zip(_SEARCHED, ends, strict=True):
-            # The others are seen directly, or not at all: simulations are too sure of them.
-            is_told = name == "loss" and is_narrow(name, least, most)
-            why = Reason("simulations")
             if name == "loss":
                 none = 3 * self.floor
-                is_told = is_told or (most <= NO_LOSS and least <= none)
                 least = 0.0 if least <= none else least
                 value = 0.0 if value <= none else value
-                if most >= 0.9 * float(np.exp(self.bounds[_SEARCHED.index(name), 1])):
-                    is_told, why = False, Reason("idle_pings")
-            elif not is_told:
-                why = self._missing(name, limit)
-            found[name] = estimate(name, value, least, most, why, is_told=is_told)
+            found[name] = estimate(name, value, least, most, "simulations")
         return found
-
-    def _missing(self, name: str, limit: str) -> Reason:
-        """Return what would tell a value that the simulations do not."""
-        if name == "rate":
-            return Reason("other_limit", limit)
-        if name == "rtt":
-            return Reason("ping_before")
-        if limit not in ("link", "queue", "congestion_window"):
-            return Reason("not_filled")
-        return Reason("longer" if self.found.has_raw_rtt else "raw_rtt")
 
 
 def _scenario(found: Reading, values: dict[str, float], queue: str = _DROP_TAIL) -> dict[str, Any]:
     """Return the tables of a scenario with these values of the path, and the flows of the files."""
     rate, rtt = float(f"{values['rate']:.4g}"), float(f"{values['rtt']:.4g}")
+    rate, rtt = max(rate, RATES[0]), max(rtt, RTTS[0])
     buffer = max(values["buffer"], 12e3 * 2 / rate)
     path: dict[str, Any] = {
         "rate": format_rate(rate),
@@ -554,6 +600,8 @@ def _scenario(found: Reading, values: dict[str, float], queue: str = _DROP_TAIL)
         path |= {"rate": format_rate(_FASTER * rate), "buffer": "1000p"}
     elif queue != _DROP_TAIL:
         path |= {"queue": queue, "buffer": "1000p"}
+    if found.extra_delay > 0:
+        path["jitter"] = format_time(float(f"{found.extra_delay:.3g}"))
     if values["loss"] > 0:
         path["loss"] = format_probability(min(float(f"{values['loss']:.3g}"), _MOST_LOSS))
     table: dict[str, Any] = {

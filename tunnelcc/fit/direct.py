@@ -45,13 +45,15 @@ _PING_BYTES, _HANDSHAKE_BYTES = 168.0, 120.0
 _DIGITS = ((0.1, 1e-3), (0.01, 1e-4), (0.0, 1e-5))
 # Data in flight are this part of the congestion windows, and deliveries at most this part of the
 # goodput, of flows that always send.
-_FILLED, _BURSTS = 0.87, 1.06
+_FILLED, _BURSTS = 0.87, 1.02
 # Bytes that are counted at once at least: two segments, which one ACK covers, at both ends. And the
 # part of a full send buffer that has to be free before the next write.
 _GRAIN, _FREE = 6000.0, 0.34
+# Datagrams of which more are lost are more than the link carries, if what arrives is this steady.
+_OVERLOAD, _STEADY = 0.08, 0.02
 # This part of all windows has the rate of a full link, and at most another is above it.
 _COMMON, _ABOVE = 0.6, 0.1
-# Windows are reduced so often (s), as a guess.
+# BBR's windows are reduced so often (s), half of the time between its probes of the RTT.
 _BETWEEN = 5.0
 # This part of the moments is on the line of a constant rate, but for this part of all bytes.
 _ON_LINE, _OFF_LINE = 0.85, 0.003
@@ -121,14 +123,16 @@ class Direct:
             own = 8 * _PING_BYTES / max(top, 1.0)
             value = min(max(high - own, low), high) if pings is None or least == high else (
                 min(max(float(pings.rtts.min()) - own, low), high))  # fmt: skip
+            low = max(low, 0.0)
+            value = max(value, low, 0.3 * high)  # of very slow links, pings take longer
             is_told = is_narrow("rtt", low, high)
-            return estimate("rtt", value, max(low, 0.0), high, why if is_told else "ping_before",
+            return estimate("rtt", value, low, high, why if is_told else "ping_before",
                             is_told=is_told)  # fmt: skip
         least = found.least_rtt
         if not least > 0:
             return estimate("rtt", _NO_RTT, 0.0, inf, "ping_before")
         if self._moves_without_queue:
-            return estimate("rtt", 0.97 * least, 0.93 * least, least, "rtt_stays", is_told=True)
+            return estimate("rtt", 0.99 * least, 0.93 * least, least, "rtt_stays", is_told=True)
         # A flow that is limited by a window has no queue, mostly.
         value = least if found.limit != "network" else 0.9 * least
         return estimate("rtt", value, 0.0, least, "ping_before")
@@ -226,8 +230,15 @@ class Direct:
     @cached_property
     def blur(self) -> float:
         """By how much counts of bytes are uncertain: what senders' buffers hold."""
-        grains = sum(it.grain for it in self.reading.streams) + _GRAIN
-        return grains + (_FREE * self.reading.buffered if self.is_written else 0.0)
+        found = self.reading
+        grains = sum(it.grain for it in found.streams) + _GRAIN
+        if self.is_written:
+            return grains + _FREE * found.buffered
+        if any(it.counted == "received" for it in found.streams):
+            # What is behind a hole is read when that is filled: up to a window.
+            rtt = found.mean_rtt if np.isfinite(found.mean_rtt) else 2 * self.base
+            return grains + found.goodput * rtt / 8
+        return grains
 
     @cached_property
     def changes(self) -> bool:
@@ -245,7 +256,7 @@ class Direct:
         sizes = np.array([np.diff(self.sent)[it].sum() for it in parts])
         rates = 8 * sizes / seconds
         noise = 8 * self.blur / seconds.min() / rates.mean()
-        return bool(np.ptp(rates) / rates.mean() > _CHANGES + 1.5 * noise)
+        return bool(np.ptp(rates) / rates.mean() > _CHANGES + 2.5 * noise)
 
     @cached_property
     def is_unsteady(self) -> bool:
@@ -302,10 +313,11 @@ class Direct:
         known = np.concatenate([*deliveries, np.empty(0)])
         known = known[np.isfinite(known)]
         if len(found.streams) == 1 and len(known) > 3:
-            return bool(np.median(known) < _BURSTS * found.goodput)
+            middle = float(np.median(self.rates)) / self.per_packet if len(self.rates) else 0.0
+            return bool(np.median(known) < _BURSTS * middle)
         if found.cc.startswith("bbr") or not found.cwnd > 0:
             return True
-        return found.in_flight >= _FILLED * found.cwnd
+        return bool(found.in_flight >= _FILLED * found.cwnd)
 
     @cached_property
     def lost_behind(self) -> float:
@@ -331,13 +343,12 @@ class Direct:
         lost = it.lost
         arrived = offered * (1 - lost) if it.counted != "received" else (
             found.goodput * self.per_packet)  # fmt: skip
-        if lost > 0.03:
-            # More was offered than the link carries, or much is lost at random: jitter tells not.
-            is_steady = it.counted != "received" or np.ptp(np.percentile(self.rates, [10, 90])) < (
-                0.02 * arrived)  # fmt: skip
-            if is_steady and lost > 0.08:
-                return estimate("rate", arrived, 0.985 * arrived, 1.015 * arrived, "overload",
-                                is_told=True)  # fmt: skip
+        if lost > _OVERLOAD:
+            low, high = 0.985 * arrived, 1.015 * arrived
+            if it.counted != "received":  # whether it was the same all the time is not known
+                return estimate("rate", arrived, 0.8 * low, inf, "receivers_seconds")
+            if np.ptp(np.percentile(self.rates, [10, 90])) < _STEADY * arrived:
+                return estimate("rate", arrived, low, high, "overload", is_told=True)
         known = arrived if np.isfinite(arrived) else found.goodput * self.per_packet
         return estimate("rate", 1.5 * known, 0.98 * known, inf, "not_overloaded")
 
@@ -372,7 +383,10 @@ class Direct:
         value = 8 * float(self.sent[last] - self.sent[first]) / seconds * self.per_packet
         if seconds < _LEAST_FULL or not value > 0:
             return None
-        half = max(_AT_BEST, 8 * self.blur / seconds * self.per_packet / value)
+        # Pings beside it do not tell exactly which seconds were full.
+        has_rtts = any(np.isfinite(it.rtt).any() for it in self.reading.streams)
+        blur = self.blur if has_rtts else 1.5 * self.blur
+        half = max(_AT_BEST, 8 * blur / seconds * self.per_packet / value)
         return value, value * (1 - half), value * (1 + half)
 
     @cached_property
@@ -405,6 +419,10 @@ class Direct:
         is_top = (rates > 1.02 * value + noise).mean() <= _ABOVE
         if members.mean() < _COMMON or not is_top or not value > 0:
             return None
+        # Shorter times without packets than a window of time would not show.
+        has_deliveries = len(found.streams) == 1 and len(found.streams[0].delivery) > 0
+        if not has_deliveries and self._between(value) < 2.5 * float(np.median(spans)):
+            return None
         half = max(1.5 * _AT_BEST, noise / value / np.sqrt(members.sum()))
         return value, value * (1 - half), value * (1 + half)
 
@@ -421,8 +439,25 @@ class Direct:
         value = 8 * slope * self.per_packet
         half = max(1.5 * _AT_BEST, 1.3 * allowed / (slope * (time[-1] - time[0])))
         # After each reduction of a window, the link may stand still for less than these show.
-        hidden = 8 * 1.5 * self.blur / _BETWEEN / value
+        hidden = 8 * 2 * self.blur / self._between(value) / value
         return value, value * (1 - half), value * (1 + half + hidden)
+
+    def _between(self, rate: float) -> float:
+        """Return about how often (s) windows are reduced by a link of this rate without a queue.
+
+        CUBIC grows as in RFC 9438, sections 4.2 and 4.3; Reno by half of its window, RFC 5681.
+        """
+        found = self.reading
+        if found.cc.startswith("bbr"):
+            return _BETWEEN
+        if not self.rtt.is_told:
+            return 0.1
+        segments = rate * self.base / 12e3 / len(found.streams)
+        reno = float(0.5 * segments * self.base)
+        if found.cc == "reno":
+            return min(max(reno, 0.05), 2 * _BETWEEN)
+        cubic = float((0.3 * segments / 0.4) ** (1 / 3))
+        return min(max(min(cubic, 0.57 * reno), 0.05), 2 * _BETWEEN)
 
     # ----------------------------------------------------------------------------------------- loss
 
@@ -528,7 +563,7 @@ class Direct:
         if len(peaks) < 2:
             return estimate("buffer", 1.1 * top, 0.95 * top, inf, "not_filled")
         service = 12e3 / self.rate.value  # its own, behind the queue
-        low = 0.97 * top - service
+        low = 0.93 * top - service
         # Drops at lower queues are those of another discipline.
         if np.median(peaks) < 0.75 * top:
             return estimate("buffer", 1.05 * top, 0.5 * top, inf, "drops_differ")

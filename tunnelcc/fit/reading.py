@@ -15,10 +15,12 @@ from tunnelcc.formats.measurement import Measurement, Pings, Stream
 
 # The start of a flow, which steady values leave out: this time (s), or this part of short ones.
 _START, _PART = 3.0, 0.3
+# Pings tell jitter if there are so many, and it is more than this (a part of the RTT; s).
+_LEAST_PINGS, _JITTERS, _LEAST_JITTER = 10, 0.01, 5e-4
 # Flows that start after this are late (s).
 _LATE = 0.5
 # What a path can have, and a day: files of strangers may tell anything.
-_RTTS, _RATES, _MOST_SECONDS = (1e-6, 60.0), (1e3, 1e11), 86400.0
+RTTS, RATES, _MOST_SECONDS = (1e-6, 60.0), (1e3, 1e11), 86400.0
 #: Header of IP and TCP with timestamps, bytes: path.rate is of IP packets.
 HEADER = 52
 # A flow with this part of window / RTT is limited by that window.
@@ -125,6 +127,15 @@ class Reading:
             return float("nan")
         low, high = np.percentile(self.idle.rtts, [10, 90])
         return float(high - low) / 2.5
+
+    @cached_property
+    def extra_delay(self) -> float:
+        """The mean of idle pings above the least (s), where it is more than what hosts add."""
+        if self.idle is None or self.idle.is_summary or len(self.idle.rtts) < _LEAST_PINGS:
+            return 0.0
+        least = float(self.idle.rtts.min())
+        mean = float(self.idle.rtts.mean()) - least
+        return mean if mean > max(_JITTERS * least, _LEAST_JITTER) else 0.0
 
     @cached_property
     def rtt_series(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -285,9 +296,9 @@ def reading(measured: Measurement, congestion: str | None = None) -> Reading:
     if not found.goodput > 0:
         raise ConfigError(Problem("fit", measured.source, "a flow that sends"))
     rtts = [it for it in (found.least_rtt, found.mean_rtt) if np.isfinite(it)]
-    is_path = not rtts or (_RTTS[0] <= min(rtts) and max(rtts) <= _RTTS[1])
+    is_path = not rtts or (RTTS[0] <= min(rtts) and max(rtts) <= RTTS[1])
     rates = sorted((found.goodput, found.highest))
-    if not (is_path and _RATES[0] <= rates[0] and rates[1] <= _RATES[1]):
+    if not (is_path and RATES[0] <= rates[0] and rates[1] <= RATES[1]):
         expected = "RTTs from 1 µs to 60 s, and goodputs from 1 kbit/s to 100 Gbit/s"
         raise ConfigError(Problem("fit", measured.source, expected))
     return found
@@ -373,7 +384,8 @@ def _in_order(it: Stream) -> Stream:
         for name in ("time", "goodput", "rtt", "cwnd", "retransmits", "window", "delivery")
         if len(getattr(it, name)) == len(kept)
     }
-    return replace(it, **arrays)
+    first = arrays["time"][0] if len(arrays["time"]) else 0.0
+    return replace(it, start=float(min(max(it.start, 0.0), first)), **arrays)
 
 
 def _mean(parts: list[NDArray[np.float64]]) -> float:

@@ -160,6 +160,11 @@ def read(source: str, table: Any) -> Measurement:
     start, end = table_of(table.get("start")), table_of(table.get("end"))
     test = table_of(start.get("test_start"))
     is_datagrams = test.get("protocol") == "UDP"
+    server = table_of(table.get("server_output_json"))
+    if is_datagrams and list_of(server.get("intervals")) and not test.get("reverse"):
+        # Datagrams arrive or not, which the receiver's seconds have (--get-server-output).
+        inner = {it: value for it, value in server.items() if it != "server_output_json"}
+        return replace(read(source, inner), knows_way=True)
     is_server = "accepted_connection" in start
     omitted, again = 0.0, np.inf
     parts: dict[str, list[dict[str, Any]]] = {}

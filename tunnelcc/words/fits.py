@@ -34,6 +34,8 @@ REASONS = {
     "idle_pings_tell": "least of pings without load",
     "rtt_stays": "RTTs stay the same while windows change: no queue",
     "full_queue": "what arrived while a queue was there",
+    "receivers_seconds": "the receiver's seconds would tell whether it stayed the same: "
+    "`iperf3 --get-server-output`",
     "overload": "what arrived of more datagrams than the link carries",
     "rate_changes": "it changes while the link is full: other traffic, Wi-Fi, or another rate",
     "highest_rtts": "RTTs when a full queue dropped packets",
@@ -47,8 +49,6 @@ REASONS = {
     "goodput": "at least the goodput",
     "limited": "the flow was limited by {limit}, which tells nothing of the link: several flows "
     "(iperf3 -P 8) or UDP (iperf3 -u) would",
-    "other_limit": "the flow was limited by {limit}: several flows (iperf3 -P 8), or UDP "
-    "(iperf3 -u), would tell",
     "plateau": "most seconds have the same goodput, and few have more",
     "filling_flow": "a flow that fills it would tell: CUBIC, with windows larger than rate × RTT",
     "retransmissions": "retransmissions; the queue's drops and needless ones count, too",
@@ -58,12 +58,9 @@ REASONS = {
     "window_filled": "snd_wnd, which the flow filled",
     "window_offered": "snd_wnd, as the receiver offered",
     "simulations": "simulations{of}",
-    "idle_pings": "tells no more; `ping -c 1000 -i 0.01` on an idle path would",
     "ping_before": "`ping` before the flow starts would tell",
     "not_filled": "the flow did not fill it: CUBIC without random loss, or several flows, would",
     "longer": "a longer measurement would tell it better",
-    "raw_rtt": "only with the RTT without queues: `ping` before the flow would tell",
-    "other_drops": "{queue} may have dropped the packets, and not a full queue",
     "dropped_before": "{queue} dropped the packets, before any queue was full",
     "enough_drops": "the drops of {queue} are enough",
 }
@@ -76,7 +73,7 @@ MEASUREMENTS = {
     "ping": "ping -c 20 -i 0.2 SERVER > ping.txt    # while nothing else uses the path",
     "flows": "iperf3 -c SERVER{way} -P 8 -t 30 -J > flows.json",
     "cubic": "iperf3 -c SERVER{way} -C cubic -t 60 -J > cubic.json",
-    "datagrams": "iperf3 -c SERVER{way} -u -b {rate} -t 20 -J > datagrams.json",
+    "datagrams": "iperf3 -c SERVER{way} -u -b {rate} -t 20 --get-server-output -J > datagrams.json",
 }
 #: What does not fit of the answer's simulation → in words.
 MISFITS = {"goodput": "the goodput", "rtt": "the RTT under load"}

