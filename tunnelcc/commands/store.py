@@ -52,7 +52,8 @@ def list_sweeps(directory: Path) -> None:
         told = provenance.difference(record.provenance)
         click.echo(f"{name}: {', '.join(counts)}" + (f"; {told}" if told else ""))
     files, size = store.size()
-    unnamed = len(store.unnamed())
+    # Nobody knows the runs of a damaged sweep.
+    unnamed = 0 if dict(store.damaged_sweeps()) else len(store.unnamed())
     total = {"runs": files, "bytes": size, "of_no_sweep": unnamed}
     records.tell("store", [total], {"bytes": "byte"})
     told = f", {unnamed} of no sweep (`tunnelcc store prune`)" if unnamed else ""
