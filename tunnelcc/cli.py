@@ -764,6 +764,15 @@ def store_export(name: str, file: Path, series: bool, directory: Path) -> None:
     help="Results of single flows; they add the metric flow_harm.",
 )
 @click.option("--theory/--no-theory", default=True, help="Draw lines for capacity and theory.")
+@click.option(
+    "--style", default="screen", show_default=True, metavar="screen|paper|slide",
+    help="paper: 3.5 inches wide if there is one panel, letters of 8 points, 300 dpi, no title and "
+        "no notes. slide: 10 x 5.6 inches, letters of 16 points, 300 dpi, no notes.",
+)  # fmt: skip
+@click.option("--size", metavar="WIDTHxHEIGHT", help="Size of the figure in inches, as 3.5x2.4.")
+@click.option("--font", type=float, metavar="POINTS", help="Size of letters.")
+@click.option("--title/--no-title", default=None, help="With or without a title.")
+@click.option("--notes/--no-notes", default=None, help="With or without small lines below.")
 @click.option("--standard", is_flag=True, help="Draw every figure that the axes allow.")
 @click.option(
     "--output",
@@ -785,6 +794,11 @@ def plot(
     baseline: Path | None,
     output: Path | None,
     suffix: str,
+    style: str,
+    size: str | None,
+    font: float | None,
+    title: bool | None,
+    notes: bool | None,
     **options: Any,
 ) -> None:
     """Draw the results of a sweep.
@@ -793,10 +807,11 @@ def plot(
     and bands reach from the least to the most of them.
     """
     from tunnelcc.commands.plot import Options, draw
+    from tunnelcc.plots.form import form_of
 
     files = draw(
-        results, Options(at=at, **options),
-        all_of_them=standard, baseline=baseline, output=output, suffix=suffix,
+        results, Options(at=at, **options), all_of_them=standard, baseline=baseline, output=output,
+        suffix=suffix, form=form_of(style, size, font, title, notes),
     )  # fmt: skip
     for file in files:
         click.echo(file)

@@ -14,6 +14,7 @@ from tunnelcc.metrics import Metric, find, flow_harm
 from tunnelcc.output.files import make_directory
 from tunnelcc.plots.curves import curves
 from tunnelcc.plots.differences import differences
+from tunnelcc.plots.form import Form, shape
 from tunnelcc.plots.heat_map import heat_map
 from tunnelcc.plots.pairs import pairs
 from tunnelcc.plots.scales import is_number
@@ -64,11 +65,14 @@ def draw(
     baseline: Path | None = None,
     output: Path | None = None,
     suffix: str = FORMATS[0],
+    form: Form | None = None,
 ) -> list[Path]:
     """Save one figure of the results in ``path``, or the standard set. Return the files.
 
-    ``output``: the file, or the directory for the standard set. Raises ConfigError.
+    ``output``: the file, or the directory for the standard set. ``form``: default: for a screen.
+    Raises ConfigError.
     """
+    form = form or Form()
     if options.kind not in KINDS:
         raise unknown_name("--kind", options.kind, KINDS)
     for name in ("x", "y", "by", "facet", "value", "to"):
@@ -95,15 +99,20 @@ def draw(
         results = results.assign(flow_harm=flow_harm(results, open_results(baseline)))
     if not all_of_them:
         assert output is not None
-        save(_figure(results, options), output, provenance.text(results.attrs))
+        _save(_figure(results, options), output, results, form)
         return [output]
     directory = output or Path(_DEFAULT_DIRECTORY)
     make_directory("--output", directory)
     files = []
     for name, figure in standard(results):
         files.append(directory / f"{name}.{suffix}")
-        save(figure, files[-1], provenance.text(results.attrs))
+        _save(figure, files[-1], results, form)
     return files
+
+
+def _save(figure: Figure, file: Path, results: xarray.Dataset, form: Form) -> None:
+    shape(figure, form)
+    save(figure, file, provenance.text(results.attrs), form.dpi)
 
 
 def _figure(results: xarray.Dataset, options: Options) -> Figure:

@@ -25,6 +25,8 @@ _LEGEND_COLUMNS = 3
 _MOST_ROWS, _ROW = 4, 0.18
 # Inches that a letter of 9 and of 10 points takes, and the line beside a name in a legend.
 _LETTER, _OF_TITLE, _HANDLE = 0.075, 0.083, 0.6
+# Points of the style's letters.
+_FONT = float(STYLE["font.size"])
 # Longer labels of vertical axes than this have several lines.
 _MOST_LETTERS = 32
 
@@ -77,19 +79,25 @@ def finish(figure: Figure, axes: list[Axes], title: str, note: str = "", below: 
 
 
 def add_legend(
-    figure: Figure, handles: Mapping[str, Artist], columns: int = _LEGEND_COLUMNS, title: str = ""
+    figure: Figure,
+    handles: Mapping[str, Artist],
+    columns: int = _LEGEND_COLUMNS,
+    title: str = "",
+    font: float = _FONT,
 ) -> None:
     """Explain lines below the panels, in at most ``columns`` that fit the figure's width.
 
-    ``handles``: label → line or mark. ``title``: small lines above them.
+    ``handles``: label → line or mark. ``title``: small lines above them. ``font``: points.
     """
-    widest = _HANDLE + _LETTER * max(map(len, handles))
+    scale = font / _FONT
+    widest = _HANDLE + scale * _LETTER * max(map(len, handles))
     columns = min(len(handles), columns, max(1, int(figure.get_figwidth() / widest)))
     more = math.ceil(len(handles) / columns) - _MOST_ROWS
-    figure.set_figheight(figure.get_figheight() + _ROW * max(more, 0))
+    figure.set_figheight(figure.get_figheight() + scale * _ROW * max(more, 0))
     legend = figure.legend(
         list(handles.values()), list(handles),
-        loc="outside lower center", ncols=columns, title=title or None,
+        loc="outside lower center", ncols=columns, title=title or None, fontsize=font,
+        title_fontsize=font,
     )  # fmt: skip
     for line in legend.get_lines():  # also of thin, pale lines
         line.set(linewidth=max(line.get_linewidth(), 1.0), alpha=1)

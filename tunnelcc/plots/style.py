@@ -176,11 +176,12 @@ def use_fonts_with_letters(figure: Figure) -> str:
     return "".join(sorted(lacking))
 
 
-def save(figure: Figure, file: Path | str, made: str = "") -> None:
+def save(figure: Figure, file: Path | str, made: str = "", dpi: int | None = None) -> None:
     """Write the figure without dates, so that equal figures give equal files.
 
     ``made``: what made its numbers (``provenance.text()``), which the file's metadata then has.
-    Tells on standard error of letters that no font of this machine has.
+    ``dpi``: of .png; default: the style's. Tells on standard error of letters that no font of this
+    machine has.
     """
     file = Path(file)
     suffix = file.suffix[1:].lower()
@@ -199,7 +200,7 @@ def save(figure: Figure, file: Path | str, made: str = "") -> None:
         with mpl.rc_context(STYLE), warnings.catch_warnings(), files.replacing(file) as new:
             warnings.filterwarnings("ignore", "Glyph .* missing from font")  # told above
             content = io.BytesIO()  # on a full disk, matplotlib fails in other ways, too
-            figure.savefig(content, format=suffix, metadata=metadata)
+            figure.savefig(content, format=suffix, metadata=metadata, dpi=dpi or "figure")
             new.write_bytes(content.getbuffer())
     except OSError as error:
         expected = "a file that can be written"
