@@ -293,7 +293,12 @@ def _searched(
         best = _better(best, other_fit, simulator)
         if best[1] is before:
             break
-    return replace(best[0], check=best[1], runs=len(ran))
+    # What limits the answer; where most of the paths that fit have another limit, it is open.
+    named = simulator.kind
+    if named != limit:
+        other = limit
+    return replace(best[0], check=best[1], runs=len(ran), limit=named,
+                   other=other if other != named else "")  # fmt: skip
 
 
 def _better(best: tuple[Fit, Check], other: Fit, simulator: _Simulator) -> tuple[Fit, Check]:

@@ -72,6 +72,11 @@ def is_narrow(name: str, least: float, most: float) -> bool:
     return 0 < least <= most <= TELLS[name] * least
 
 
+def cut_of(rtt: float) -> float:
+    """Return what ping may cut from an RTT, s: it prints three digits, and fping and mtr as few."""
+    return next(it for least, it in _DIGITS if rtt >= least)
+
+
 def proportion(count: float, of: float) -> tuple[float, float, float]:
     """Return a proportion and its interval (Wilson, Probable Inference, 1927)."""
     z, part = 1.96, count / of
@@ -108,7 +113,7 @@ class Direct:
             mean = float(pings.rtts[1] if pings.is_summary else pings.rtts.mean()) - least
             own = 8 * _PING_BYTES / max(top, 1.0)
             # ping cuts what is behind three digits.
-            cut = next(it for ends_, it in _DIGITS if least >= ends_)
+            cut = cut_of(least)
             ends.append((0.985 * least - own - 4 * mean / count - 1e-4, least + cut))
         least = found.raw_rtt
         if least > 0 and (pings is None or least < pings.rtts.min()):
@@ -264,7 +269,8 @@ class Direct:
         if self.blur > 2 * _GRAIN or self.is_full.sum() < 6:
             return False
         rates = self.rates[self.is_full]
-        low, high = np.percentile(rates, [10, 90])
+        # BBR drains the queue every ten seconds.
+        low, high = np.percentile(rates, [20, 80])
         return bool(high - low > _CHANGES * np.median(rates))
 
     @cached_property
@@ -593,9 +599,10 @@ class Direct:
         if pings is not None and len(pings.rtts) >= 10 and not pings.is_summary:
             away = pings.rtts - pings.rtts.min()
             half = 1.96 * float(np.std(away)) / np.sqrt(len(away))
+            cut = cut_of(float(pings.rtts.min()))
             mean = float(np.mean(away))
             found["jitter"] = estimate(
-                "jitter", mean, max(mean - half, 0.0), mean + half, "pings", is_told=True
+                "jitter", mean, max(mean - half, 0.0), mean + half + cut, "pings", is_told=True
             )
         if (window := self.reading.window) > 0:
             why = "window_filled" if self.reading.limit == "receive_window" else "window_offered"

@@ -36,6 +36,10 @@ _STEP = 0.1  # s, between samples
 _MOST_WAITING = 100_000
 # A host answers a SYN or SYN-ACK sooner than this: part of the RTT; s.
 _ANSWERS, _ANSWERS_IN = 0.1, 2e-3
+# A handshake with less than this part of the least RTT of data was not answered by the other end.
+_MIDDLEBOX = 0.3
+# A handshake that takes less (s) is one whose packets have no times of their own.
+_CLOCK = 1e-6
 _HALF = 2**31
 
 
@@ -59,6 +63,7 @@ class _Way:
     window: int = 0
     srtt: float = float("nan")
     least: float = float("nan")
+    greeting: float = float("nan")
     # Of segments that were sent once and not acknowledged: first byte, end, time.
     waiting: deque[tuple[int, int, float]] = field(default_factory=deque)
     sacked_bytes: int = 0
@@ -80,7 +85,7 @@ class _Way:
 
     def greeted(self, rtt: float, time: float) -> None:
         """Take the RTT of the handshake, which ended at ``time``."""
-        self.measured(rtt, rtt)
+        self.greeting = self.srtt = rtt
         nothing = float("nan")
         self.samples.append((time, 0.0, self.srtt, nothing, 0.0, nothing))
 
@@ -226,7 +231,7 @@ def _packet(
         if there not in ways and len(ways) < _MOST_CONNECTIONS:
             ways[there] = way = _Way(time, tcp.seq)
             is_client, times = _handshake(there, handshakes)
-            if len(times) == 3:
+            if len(times) == 3 and times[2] - times[0] > _CLOCK:
                 way.began = times[0]
                 way.greeted(times[1] - times[0] if is_client else times[2] - times[1], times[2])
         if there in ways:
@@ -244,7 +249,7 @@ def _packet(
 def _ahead(way: Any, handshakes: dict[Any, list[float]]) -> float:
     """Return the part of the RTT (s) between a sender and the capture; 0 at the sender."""
     is_client, times = _handshake(way, handshakes)
-    if len(times) < 3:
+    if len(times) < 3 or times[2] - times[0] <= _CLOCK:
         return 0.0
     syn, answer, ack = times
     found = ack - answer if is_client else answer - syn
@@ -277,13 +282,19 @@ def _stream(
     def at(values: Any) -> Any:
         return np.where(known, values[last], np.nan)
 
+    least = way.least
+    # A middlebox may answer the handshake, or its packets have no times of their own.
+    if not way.greeting < _MIDDLEBOX * least:
+        least = float(np.fmin(least, way.greeting))
+    else:
+        srtt = np.where(srtt < least, np.nan, srtt)
     if ahead > 0:  # these are of a part of the path
         srtt = in_flight = np.full(len(moment), np.nan)
-        way.least = whole
+        least = whole
     # Without the handshake, the scale of the window is not known.
     windows = at(window) if way.scale else np.full(len(time), np.nan)
     return Stream(
         name, time, rates, at(srtt), at(in_flight) / mss, np.where(known, retransmits[last], 0.0),
-        windows, way.least, {}, "", mss, ahead, is_down=is_down,
+        windows, least, {}, "", mss, ahead, is_down=is_down,
         counted="received" if ahead > 0 else "acked",
     )  # fmt: skip

@@ -229,9 +229,7 @@ def test_linuxs_path_is_found(name, limit, loss, is_full):
     assert least <= loss <= most
     if is_full:
         assert values["rate"].value == pytest.approx(50e6, rel=0.01)
-        # BBR fills no buffer of a BDP, so it tells none.
-        assert values["buffer"].is_told is ("cubic" in name)
-        if values["buffer"].is_told:
+        if "cubic" in name:  # BBR fills no buffer of a BDP
             assert values["buffer"].value == pytest.approx(0.1, rel=0.2)
     else:
         assert not values["rate"].is_told
@@ -314,7 +312,7 @@ def test_simulated_paths_are_found():
                 found[name].append(abs(it.value / truth[name] - 1) <= tolerance)
         least, most = fit.estimates["loss"].interval
         found["loss"].append(least <= truth["loss"] <= most)
-        if not fit.other:
+        if not fit.other and not fit.is_withdrawn:
             found["limit"].append(fit.limit == fits._kind(run))
     counts = {name: (sum(values), len(values)) for name, values in found.items()}
     print(counts)

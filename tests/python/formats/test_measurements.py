@@ -130,6 +130,25 @@ def test_a_capture_at_the_sender_tells_rtt_window_and_retransmissions(tmp_path, 
         of(tmp_path, bytes(damaged))
 
 
+def test_a_handshake_that_a_middlebox_answers_tells_no_rtt(tmp_path):
+    packets = [
+        (0.0, segment(-1, 0, 0, syn=True)),
+        (1e-5, segment(-1, 0, 0, back=True, syn=True)),
+        (2e-5, segment(0, 0, 0)),
+    ]
+    for number in range(300):
+        at = 0.1 + 0.01 * number
+        packets.append((at, segment(1000 * number, 1, 1000)))
+        packets.append((at + 0.05, segment(1, 1000 * (number + 1), 0, back=True)))
+    stream = io.BytesIO()
+    out = dpkt.pcap.Writer(stream, nano=True)
+    for at, packet in sorted(packets):
+        out.writepkt(packet, at)
+    (flow,) = of(tmp_path, stream.getvalue(), "file.pcap").streams
+    assert flow.min_rtt == pytest.approx(0.05, abs=1e-4)
+    assert np.nanmin(flow.rtt) > 0.04
+
+
 @pytest.mark.parametrize(("timestamps", "buffer"), [(True, "1.5bdp"), (False, "1bdp")])
 def test_a_capture_tells_what_the_sender_knows(tmp_path, timestamps, buffer):
     """Also of the handshake, and from SACKs while the queue is full: then no ACK is new."""
