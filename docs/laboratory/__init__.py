@@ -22,7 +22,7 @@ from urllib.parse import unquote
 from tunnelcc import catalog, core
 from tunnelcc.errors import ConfigError
 from tunnelcc.metrics.limits import LIMITS
-from tunnelcc.network.draws import uniform
+from tunnelcc.network.draws import MOST_PHASE, uniform
 from tunnelcc.network.resolved import ResolvedNetwork
 from tunnelcc.scenario import Experiment
 from tunnelcc.schema.units import parse_buffer, parse_probability, parse_rate, parse_time
@@ -251,6 +251,15 @@ def data() -> dict[str, Any]:
             for seed in seeds
         ],
         "startJitter": Experiment().start_jitter,
+        "phases": [
+            {
+                "path": uniform(seed, "phase", 0),
+                "flows": [uniform(seed, "flow phase", it) for it in range(2 * _MOST_FLOWS)],
+            }
+            for seed in seeds
+        ],
+        "mostPhase": MOST_PHASE,
+        "packet": Experiment().tcp.packet_bytes(Experiment().path.ip, Experiment().path.mtu),
         "limits": LIMITS,
     }
 

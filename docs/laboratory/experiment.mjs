@@ -31,6 +31,10 @@
  * @property {Record<string, Record<string, any>>} queues by name and rate
  * @property {number[][][]} starts of each seed, kind and flow: part of the start jitter
  * @property {number} startJitter s
+ * @property {{path: number, flows: number[]}[]} phases of each seed: part of the most by which the RTT
+ *   of the path, and that of each flow with one of its own, is longer
+ * @property {number} mostPhase of an RTT
+ * @property {number} packet bytes of a full one
  * @property {Record<string, string>} limits what limits a sender, in words
  *
  * @typedef {Record<string, string>} Choices as in an address
@@ -163,8 +167,15 @@ export function specification(data, choices) {
   forward.buffer_bytes = bufferBytes(data, choices);
   forward.loss = number("loss");
   forward.queue = data.queues[choices.queue][choices.rate];
-  forward.delay = Math.floor(rtt / 2);
-  reverse.delay = rtt - forward.delay;
+  const hasOther = choices.other_rtt !== "same" && number("other_flows") > 0;
+  const phases = data.phases[number("seed") - 1];
+  // As tunnelcc/network/draws.py draws it.
+  const phase = (/** @type {number} */ part, /** @type {number} */ seconds) =>
+    Math.floor(part * Math.min((8e9 * data.packet) / forward.rate, data.mostPhase * 1e9 * seconds));
+  const least = hasOther ? Math.min(number("rtt"), number("other_rtt")) : number("rtt");
+  const longer = rtt + phase(phases.path, least);
+  forward.delay = Math.floor(longer / 2);
+  reverse.delay = longer - forward.delay;
   spec.duration = number("duration") * 1e9;
   spec.seed = number("seed");
   [choices.cc, choices.other_cc].forEach((name, kind) => {
@@ -173,10 +184,6 @@ export function specification(data, choices) {
   if (choices.carrier_cc !== "default") {
     const { places, values } = template.carrierControls;
     for (const path of places) put(spec, path, values[choices.carrier_cc]);
-  }
-  if (choices.other_rtt !== "same") {
-    const half = (Math.round(number("other_rtt") * 1e9) - rtt) / 2;
-    spec.flows[1].extra_delay = { server: half, client: half };
   }
   const counts = [number("flows"), number("other_flows")];
   for (const [path, byCount] of Object.entries(template.counts)) put(spec, path, byCount[counts[0] - 1]);
@@ -187,7 +194,15 @@ export function specification(data, choices) {
     for (let member = 0; member < count; ++member) {
       const start = Math.round(data.startJitter * starts[kind][member] * 1e9);
       const carrier = kind === 0 ? template.carriers[member] : spec.flows.length;
-      spec.flows.push({ ...alike[kind], start, data_start: start, carrier });
+      const flow = { ...alike[kind], start, data_start: start, carrier };
+      if (kind === 1 && hasOther) {
+        const part = choices.rtt === choices.other_rtt ? 0 : phases.flows[spec.flows.length];
+        const own = phase(part, number("other_rtt"));
+        const other = Math.round(number("other_rtt") * 1e9) + own;
+        const [half, there] = [Math.floor(other / 2), Math.floor(rtt / 2)];
+        flow.extra_delay = { client: half - there, server: other - half - (rtt - there) };
+      }
+      spec.flows.push(flow);
     }
   });
   // Settings of a kind of flows that there is none of come last.

@@ -59,7 +59,7 @@ def relay_result() -> tc.Result:
     """Three flows through a relay whose carriers lose packets."""
     return tc.run(
         tc.Experiment(
-            path={**SMALL_PATH, "loss": "1%"},
+            path={**SMALL_PATH, "loss": "1%", "phase": "0"},
             flows={"cc": "cubic", "count": 3},
             tunnel={"name": "gost-relay-wss", "cc": "bbr"},
             duration="4s",
@@ -94,6 +94,7 @@ def _made_sweep(axes, flows=("bbr",), goodput=lambda **_: 1e7, seeds=3, scenario
             ("goodput", rates.sum()), ("flow_goodput", rates), ("utilisation", 0.9),
             ("flow_share", metrics.shares(rates)), ("jain", metrics.jain_index(rates)),
             ("queue_delay_mean", 0.01 * index[-1] + 0.001), ("flow_base_rtt", 0.04),
+            ("flow_phase", 0.0),
         ):  # fmt: skip
             data[name][1][index] = value
         owners[index] = [point.get("cc", flow) for flow in flows]

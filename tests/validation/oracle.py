@@ -59,6 +59,12 @@ def _path(draw: Draw, depths: tuple[float, float] = (0.4, 4)) -> Table:
     return {"rate": f"{rate:.3f}Mbps", "rtt": f"{rtt:.4f}ms", "buffer": f"{buffer}p"}
 
 
+def experiment_of(table: Table) -> Experiment:
+    """Return the experiment of a cell: both sides have the RTTs as they were drawn."""
+    parsed: Experiment = Experiment.parse(table)
+    return parsed.with_({"path.phase": "0"})
+
+
 def _cc(draw: Draw) -> str:
     names = ("cubic", "bbr", "reno", "vegas", "westwood")
     return draw.choices(names, (8, 6, 4, 1, 1))[0]
@@ -242,7 +248,7 @@ def ask(seed: int, number: int) -> Cell:
     """Let Linux run an experiment. Raises TunnelccError."""
     kind, link, table = drawn(seed, number)
     begin = os.times()
-    experiment = Experiment.parse(table)
+    experiment = experiment_of(table)
     answer = measure.measure_virtually(experiment, link, iperf=len(experiment.flows) == 1)
     linux = {name: float(f"{value:.{DIGITS}g}") for name, value in answer.values.items()}
     return Cell(seed, number, kind, link, table, linux, _cpu(begin))
@@ -285,7 +291,7 @@ class Number:
 
 def simulate(cell: Cell, seeds: int = SEEDS) -> list[beside.Values]:
     """Return the numbers of the simulator's runs."""
-    experiment = beside.costless(Experiment.parse(cell.experiment))
+    experiment = beside.costless(experiment_of(cell.experiment))
     found = []
     for seed in range(seeds):
         one = experiment.with_({"seed": experiment.seed + 1000003 * seed})
@@ -295,7 +301,7 @@ def simulate(cell: Cell, seeds: int = SEEDS) -> list[beside.Values]:
 
 def numbers(cell: Cell, runs: list[beside.Values]) -> Iterator[Number]:
     """Yield what is compared, with the tolerances of docs/pages/how-right.md."""
-    experiment = Experiment.parse(cell.experiment)
+    experiment = experiment_of(cell.experiment)
     endless = [
         number
         for number, flow in enumerate(experiment.flows)

@@ -97,6 +97,7 @@ def _case(condition: _Condition) -> Case:
             "path": {
                 "rate": f"{condition.rate}Mbps",
                 "rtt": f"{condition.rtt}ms",
+                "phase": "0",  # as stock ns-3's
                 "buffer": f"{condition.buffer}p",
             },
             "flows": {"cc": condition.cc},

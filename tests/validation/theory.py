@@ -101,6 +101,7 @@ def case(cc: str, rtt: float, loss: float, pattern: str, seeds: int = 1) -> Case
             "path": {
                 "rate": f"{_HEADROOM * expected * 8 * _PACKET / rtt:.0f}bps",
                 "rtt": f"{1e3 * rtt:g}ms",
+                "phase": "0",  # the formulas have this RTT
                 "loss": f"{100 * loss:g}%",
                 "loss_pattern": pattern,
             },

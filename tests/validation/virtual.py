@@ -139,7 +139,7 @@ def experiment(name: str) -> Experiment:
         "pings": {"interval": "100ms", "start": f"{_LEAD - 0.5}s"},
         "flows": [],
     }
-    path: dict[str, Any] = {"rate": f"{RATE}Mbps", "rtt": "40ms", "buffer": "133p"}
+    path: dict[str, Any] = {"rate": f"{RATE}Mbps", "rtt": "40ms", "phase": "0", "buffer": "133p"}
     algorithms, pairs, tunnel, is_behind = ["cubic"], [(1, 1)], "none", False
     if queue == "cake":
         pairs = _cake(rest, described, path)

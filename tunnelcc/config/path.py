@@ -56,6 +56,14 @@ def _parse_clamp(value: object) -> int | str:
 
 CLAMP = Kind(_parse_clamp, lambda value: value, f"pmtu, or {_CLAMPED.expected}", "byte")
 
+
+def _parse_phase(value: object) -> str:
+    text: str = choice("drawn", "0").parse(str(value) if type(value) is int else value)
+    return text
+
+
+PHASE = Kind(_parse_phase, str, "'drawn', or 0")
+
 RateSteps = Annotated[
     tuple[tuple[float, float], ...],
     steps(rate(1e3, 400e9), "[['10s', '20Mbps'], ['20s', '5Mbps']]"),
@@ -357,6 +365,12 @@ class DuplexLink(LinkDirection):
         default=(),
         description="later RTTs: a list of times and RTTs, of which each direction has half; a "
         "packet has the delay of the time at which it leaves the bottleneck",
+    )
+    phase: Key[Annotated[str, PHASE], int | str] = Field(
+        default="drawn",
+        description="by how much the RTT is longer than rtt; drawn: the seed draws a part of the "
+        "time that a full packet takes on the slowest link, less than 1 % of the RTT; 0: not at "
+        "all, so that most round numbers are a whole number of these times",
     )
     outages: Key[Outages, Sequence[Sequence[str]]] = Field(
         default=(),

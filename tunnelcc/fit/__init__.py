@@ -598,6 +598,7 @@ def _scenario(found: Reading, values: dict[str, float], queue: str = _DROP_TAIL)
     path: dict[str, Any] = {
         "rate": format_rate(rate),
         "rtt": format_time(float(f"{rtt:.4g}")),
+        "phase": "0",  # the RTT that was measured has its own
         "buffer": f"{max(round(buffer * rate / 8), 3100)}B",
     }
     if queue == "policer":

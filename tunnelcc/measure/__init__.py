@@ -288,15 +288,17 @@ def _needed(tunnel: str) -> list[str]:
 
 def _arguments(experiment: Experiment, tunnel: str) -> list[str]:
     """Return linux-link's."""
-    path, hosts = experiment.path, experiment.hosts
+    path, hosts, network = experiment.path, experiment.hosts, experiment.resolved
+    # With what the seed draws, as the simulation has it.
+    link_rtt = path.rtt + network.phases["path"] / 1e9
     options: dict[str, object] = {
-        "rtt": f"{1e3 * path.rtt:g}", "duration": f"{experiment.duration:g}",
+        "rtt": f"{1e3 * link_rtt:.9g}", "duration": f"{experiment.duration:g}",
         "warmup": f"{experiment.warmup:g}", "seed": experiment.seed % (1 << 20),
         "interval": f"{experiment.probe_interval:g}",
         "rmem": f"{hosts.receive_buffer / 2**20:g}", "wmem": f"{hosts.tcp_wmem / 2**20:g}",
     }  # fmt: skip
     # The link's first direction is that of the data, whichever end sends them.
-    is_reverse = experiment.resolved.bottleneck.is_reverse
+    is_reverse = network.bottleneck.is_reverse
     ways = (path.backward, path) if is_reverse else (path, path.backward)
     for way, prefix in zip(ways, ("", "ack-"), strict=True):
         if way.rate is not None:
@@ -316,10 +318,11 @@ def _arguments(experiment: Experiment, tunnel: str) -> list[str]:
     given = ["--header"]
     for name, value in options.items():
         given += [f"--{name}", str(value)]
-    for it in single_flows(experiment):
+    for number, it in enumerate(single_flows(experiment)):
         flow = it.flow
         keys = [flow.cc.name, f"start={it.start:.6g}", f"write={flow.write_size}"]
-        keys += [f"rtt={1e3 * (flow.rtt - path.rtt):g}"] if flow.rtt is not None else []
+        if flow.rtt is not None:
+            keys.append(f"rtt={1e3 * (network.rtt(number) - link_rtt):.9g}")
         keys += [f"app={flow.rate / 1e6:g}"] if flow.rate is not None else []
         keys += ["nodelay"] if experiment.tcp.nodelay else []
         keys += ["tunnel"] if experiment.tunnel_of(flow) is not None else []

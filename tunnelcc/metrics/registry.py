@@ -637,8 +637,12 @@ _DECLARED = (
         per_flow=True,
     ),
     Metric(
-        "flow_base_rtt", "s", "base RTT", "as configured; without the links of tunnel.chain",
+        "flow_base_rtt", "s", "base RTT", "with its phase; without the links of tunnel.chain",
         _variable("flow_base_rtt"), per_flow=True,
+    ),
+    Metric(
+        "flow_phase", "s", "phase", "part of the base RTT that the seed drew, see path.phase",
+        _variable("flow_phase"), per_flow=True,
     ),
     Metric(
         "flow_start", "s", "start",

@@ -103,9 +103,9 @@ class Layer:
         return mss if told is None else min(mss, told)
 
     @property
-    def rtt(self) -> float:
-        """The base RTT of the links, s."""
-        return self.below.rtt
+    def way(self) -> Sequence[Step]:
+        """The links of which the base RTT is, in both directions."""
+        return self.below.way
 
     @property
     def hops(self) -> list[Route]:
@@ -187,8 +187,8 @@ class Links(Layer):
         return None
 
     @property
-    def rtt(self) -> float:
-        return self.on.topology.delay(self.route.steps)
+    def way(self) -> Sequence[Step]:
+        return self.route.steps
 
     @property
     def hops(self) -> list[Route]:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from tunnelcc.config.keys import ExperimentKeys
 from tunnelcc.network.resolved import ResolvedNetwork, ResolvedTunnel
+from tunnelcc.network.topology import half_of
 from tunnelcc.network.traffic import Traffic
 from tunnelcc.network.transport import Transport
 from tunnelcc.network.tunnels import PacketTunnel
@@ -63,6 +64,9 @@ def _link(network: ResolvedNetwork, name: str, is_reverse: bool) -> dict[str, Nu
     tunnel = network.experiment.tunnel
     if network.topology.relays and tunnel is not None and tunnel.relays:
         delay = "derived", f"path.rtt / {2 * (tunnel.relays + 1)}"
+    phase = network.phases[name]
+    if phase:
+        delay = "derived", f"{delay[1] or 'default'}, phase"
     buffer, room = origin("buffer"), link.buffer_bytes(is_reverse)
     if room is None:
         text = "none" if way.rate is None else f"{way.buffer.packets} packets"
@@ -79,7 +83,7 @@ def _link(network: ResolvedNetwork, name: str, is_reverse: bool) -> dict[str, Nu
         loss = Number("in bursts", *origin("gilbert_elliott"))
     numbers = {
         "rate": Number("no limit" if way.rate is None else format_rate(way.rate), *rate),
-        "delay": Number(format_time(link.delay(is_reverse) / 1e9), *delay),
+        "delay": Number(_time(half_of(link.path.rtt, is_reverse, phase) / 1e9), *delay),
         "buffer": Number(text, *buffer),
         "loss": loss,
         "MTU": Number(format_size(link.path.mtu), *_origin(tables, "mtu")),
@@ -99,6 +103,11 @@ def _link(network: ResolvedNetwork, name: str, is_reverse: bool) -> dict[str, Nu
     if way.reorder:
         numbers["reorder"] = Number(format_probability(way.reorder), *origin("reorder"))
     return numbers
+
+
+def _time(value: float) -> str:
+    """Return a time (s) to the tenth of a microsecond, which is what a phase needs."""
+    return format_time(round(value, 7))
 
 
 def _tables_of_link(experiment: ExperimentKeys, name: str) -> Tables:
@@ -250,6 +259,11 @@ def flow(network: ResolvedNetwork, traffic: Traffic) -> dict[str, Number]:
         rtt = Number(rtt.text, "stated", f"flows.{traffic.number}.rtt")
     elif experiment.network is None:
         rtt = Number(rtt.text, *stated(experiment.path, "path", "rtt"))
+    alike = (number for number, it in enumerate(network.flows) if it.traffic is traffic)
+    phases = sorted({network.phase(number) for number in alike})
+    if phases[-1] > 0:
+        longer = " to ".join(map(_time, dict.fromkeys((phases[0], phases[-1]))))
+        rtt = Number(f"{rtt.text} + {longer}", "derived", f"{rtt.source or 'default'}, phase")
     rates = [(network.direction(step).rate, share) for step, share in traffic.loads.items()]
     limits = [rate / share for rate, share in rates if rate is not None and share > 0]
     bdp = Number("–", "derived", "no rate limit")

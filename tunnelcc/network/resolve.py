@@ -178,7 +178,7 @@ class _Stacks:
         rtt = getattr(keys, "rtt", None)
         if rtt is None:
             is_plain = experiment.network is None
-            rtt = experiment.path.rtt if is_plain else round(below.rtt, 9)
+            rtt = experiment.path.rtt if is_plain else links.on.topology.delay(below.way)
         return Traffic(member.key, keys, links, below, sender, rtt, **rest)
 
     def _through(self, keys: Tunnel, links: Links, it: _Entrance, is_lower: bool = False) -> Layer:

@@ -18,6 +18,7 @@ from tunnelcc.config.keys import ExperimentKeys
 from tunnelcc.config.path import LinkDirection
 from tunnelcc.config.shapes import Pair
 from tunnelcc.config.tunnel import Tunnel
+from tunnelcc.network import draws
 from tunnelcc.network.topology import Route, Step, Topology
 from tunnelcc.network.traffic import Contents, ResolvedFlow, Traffic
 from tunnelcc.network.tunnels import PacketTunnel, Relays
@@ -87,6 +88,35 @@ class ResolvedNetwork:
     def first(self) -> Traffic:
         """That of the first flow. Numbers of a whole run that depend on a flow are of it."""
         return self.flows[0].traffic
+
+    @cached_property
+    def phases(self) -> dict[str, int]:
+        """By how much (ns) the RTT of each link is longer than stated."""
+        links = self.topology.links.items()
+        return {
+            name: draws.link_phase(self.experiment, number, link.path, self._service)
+            for number, (name, link) in enumerate(links)
+        }
+
+    @cached_property
+    def _service(self) -> float:
+        """The longest time (ns) that a full packet takes on a link."""
+        links = self.topology.links.values()
+        return max(draws.service_time(self.experiment, link.path) for link in links)
+
+    def own_phase(self, number: int) -> int:
+        """Return by how much (ns) the own RTT of flow ``number`` is longer, beside its links."""
+        rtt = self.flows[number].flow.rtt
+        return draws.flow_phase(self.experiment, number, rtt, self._service)
+
+    def phase(self, number: int) -> float:
+        """Return by how much (s) a flow's base RTT is longer than stated, to the nanosecond."""
+        of_links = sum(self.phases[step.link] for step in self.flows[number].traffic.way) / 2
+        return round((of_links + self.own_phase(number)) / 1e9, 9)
+
+    def rtt(self, number: int) -> float:
+        """Return the base RTT (s) of a flow's own connection, or of its tunnel's first one."""
+        return round(self.flows[number].traffic.rtt + self.phase(number), 9)
 
     @cached_property
     def kinds(self) -> list[Traffic]:

@@ -19,9 +19,12 @@ from tunnelcc.errors import MISSING, ConfigError, Problem, nearest
 _ROUTE_LINKS = 2**20
 
 
-def half_of(rtt: float, is_reverse: bool) -> int:
-    """Return the delay (ns) of one direction at an RTT (s). Both together are the RTT."""
-    whole = round(rtt * 1e9)
+def half_of(rtt: float, is_reverse: bool, phase: int = 0) -> int:
+    """Return the delay (ns) of one direction at an RTT (s) that is longer by ``phase`` (ns).
+
+    Both together are that RTT.
+    """
+    whole = round(rtt * 1e9) + phase
     return whole - whole // 2 if is_reverse else whole // 2
 
 
@@ -45,10 +48,6 @@ class ResolvedLink:
     def direction(self, is_reverse: bool) -> LinkDirection:
         """Return the keys of one direction."""
         return self.backward if is_reverse else self.path
-
-    def delay(self, is_reverse: bool) -> int:
-        """Return the delay (ns) of one direction: half of the RTT."""
-        return half_of(self.path.rtt, is_reverse)
 
     def buffer_bytes(self, is_reverse: bool) -> int | None:
         """Return the bytes of a direction's buffer.
@@ -209,7 +208,7 @@ class Topology:
             raise ConfigError(Problem(key, host, f"a host: {some(self.hosts)}", hint))
 
     def delay(self, route: Sequence[Step]) -> float:
-        """Return the base delay (s) of ``route`` in its direction, to the nanosecond.
+        """Return the stated delay (s) of ``route`` in its direction, to the nanosecond.
 
         Not more exactly: three times 0.02 s are 0.06 s, and not 0.060000000000000005 s.
         """

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -67,9 +67,9 @@ class Traffic:
     Also a source of cross traffic, or a ping. ``key``: of its entry (``flows.0``,
     ``cross_traffic.0`` or ``pings.0``), which is ``keys``. ``links``: all between the hosts at its
     ends; ``below``: the layer that its packets enter first; ``sender``: the end that sends the
-    data, client or server. ``rtt``: s, the base RTT of its own connection, or of its tunnel's first
-    one. ``tunnel_number``: its tunnel's place in ResolvedNetwork.tunnels; ``contents``: what is in
-    that tunnel.
+    data, client or server. ``rtt``: s, the stated base RTT of its own connection, or of its
+    tunnel's first one; ResolvedNetwork.rtt() has what the seed draws. ``tunnel_number``: its
+    tunnel's place in ResolvedNetwork.tunnels; ``contents``: what is in that tunnel.
     """
 
     key: str
@@ -148,6 +148,14 @@ class Traffic:
     def own_route(self) -> Route:
         """The route on which ``flows.rtt`` adds a delay: of its packets, or the first carrier's."""
         return self.tunnel.hops[0] if isinstance(self.tunnel, Relays) else self.route
+
+    @property
+    def way(self) -> Sequence[Step]:
+        """The links that its base RTT is of: those before the first relay, where path has these."""
+        topology, keys = self.links.on.topology, self.tunnel_keys
+        is_of_chain = topology.relays and keys is not None and not keys.relays
+        is_first = self.flow.rtt is not None or is_of_chain
+        return self.own_route.steps if is_first else self.below.way
 
     @cached_property
     def loads(self) -> dict[Step, float]:

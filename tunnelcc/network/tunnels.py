@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -47,8 +48,8 @@ class Gateways(Layer):
         return min((self.below.mss, *(it.mss for it in self.access.values())))
 
     @property
-    def rtt(self) -> float:
-        return sum((self.below.rtt, *(it.rtt for it in self.access.values())))
+    def way(self) -> Sequence[Step]:
+        return [*self.below.way, *(step for it in self.access.values() for step in it.way)]
 
     def loads_of(self, end: str) -> dict[Step, float]:
         before, after = (
@@ -125,10 +126,11 @@ class PacketTunnel(_Tunnel):
         return [self.route]
 
     @property
-    def rtt(self) -> float:
-        """The base RTT of the fastest route that data take without a fail-over, s."""
-        delay = self.links.on.topology.delay
-        return min(delay(it.steps) for it in self._used) if self.keys.uplinks else self.below.rtt
+    def way(self) -> Sequence[Step]:
+        """The links of the fastest route that data take without a fail-over."""
+        if not self.keys.uplinks:
+            return self.below.way
+        return min((it.steps for it in self._used), key=self.links.on.topology.delay)
 
     def across(self, size: int, payload: str) -> list[int]:
         """Return the packets that the tunnel sends. Nothing below can compress them."""

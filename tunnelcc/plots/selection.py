@@ -375,7 +375,7 @@ class Selection:
         if size > MOST_NAMED:
             yield from self._by_entry(metric, owners)
             return
-        rtts = self.results["flow_base_rtt"]
+        rtts = stated_rtts(self.results)
         has_rtts = float(rtts.max()) > float(rtts.min())
         for index in np.flatnonzero(metric.notnull().any(_others(metric)).values).tolist():
             known = np.unique(owners.isel(flow=index).values.astype(str)).tolist()
@@ -457,7 +457,7 @@ class Selection:
 
     def _by_rtt(self, metric: xarray.DataArray, name: str) -> Iterator[Line]:
         """Yield the mean of the flows of each base RTT, or of all if there are too many RTTs."""
-        rtts = self.results["flow_base_rtt"]
+        rtts = stated_rtts(self.results)
         base = rtts.max(_others(rtts)).values
         known = np.unique(base[np.isfinite(base)])
         if known.size > MOST_FLOWS:
@@ -549,11 +549,21 @@ def _parse(text: str, unit: str) -> float:
             return float("nan")
 
 
+def stated_rtts(results: xarray.Dataset) -> xarray.DataArray:
+    """Return the base RTT (s) of each flow without what the seed drew, by which flows are told."""
+    rtts: xarray.DataArray = results["flow_base_rtt"]
+    if "flow_phase" not in results:
+        return rtts
+    stated: xarray.DataArray = (rtts - results["flow_phase"]).round(9)
+    stated.attrs = rtts.attrs
+    return stated
+
+
 def _with_rtt_ratio(results: xarray.Dataset) -> xarray.Dataset:
     """Return the results with RTT_RATIO as a coordinate of the only axis that changes it."""
     if not results.sizes.get("flow") or RTT_RATIO in results.coords:
         return results
-    rtts = results["flow_base_rtt"]
+    rtts = stated_rtts(results)
     ratio = rtts.max("flow") / rtts.min("flow")
     varies = [dim for dim in ratio.dims if float((ratio.max(dim) - ratio.min(dim)).max()) > 1e-9]
     if len(varies) != 1:

@@ -15,7 +15,7 @@ from tunnelcc.plots.curves import curves
 from tunnelcc.plots.heat_map import heat_map
 from tunnelcc.plots.pairs import pair_axes, pairs
 from tunnelcc.plots.scatter import scatter
-from tunnelcc.plots.selection import MOST_FLOWS, RTT_RATIO, Selection
+from tunnelcc.plots.selection import MOST_FLOWS, RTT_RATIO, Selection, stated_rtts
 from tunnelcc.plots.series import GOODPUT, series
 
 if TYPE_CHECKING:
@@ -219,7 +219,7 @@ def _are_alike(results: xarray.Dataset) -> bool:
     """Return whether all flows of a run have the same algorithm, RTT and start."""
     owners = results["flow_cc"]
     algorithms = ((owners == owners.isel(flow=0)) | (owners == "")).all()
-    rtts, starts = (results[name] for name in ("flow_base_rtt", "flow_start"))
+    rtts, starts = stated_rtts(results), results["flow_start"]
     spread = [float((values.max("flow") - values.min("flow")).max()) for values in (rtts, starts)]
     return bool(algorithms) and spread[0] == 0 and not spread[1] > _LONGEST_JITTER
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tunnelcc import core
-from tunnelcc.analysis import busy, one_sided, path_mtu
+from tunnelcc.analysis import busy, one_sided, path_mtu, phases
 from tunnelcc.analysis.counters import path_leg
 from tunnelcc.analysis.values import Cause, Finding
 from tunnelcc.metrics import METRICS, drift, evaluate
@@ -51,7 +51,7 @@ def print_result(
     out.print(result.heading, style="bold", markup=False)
     out.print(
         f"measured from {format_time(experiment.warmup)} to {format_time(experiment.duration)}, "
-        f"seed {experiment.seed}"
+        f"seed {experiment.seed}{_drawn(result)}"
     )
     _flow_table(totals, result, limits).print(out)
     for table in (_datagram_table(totals), _ping_table(totals, result)):
@@ -111,10 +111,19 @@ def print_result(
         out.print(warnings.divided(tunnel), markup=False)
     for queue in one_sided.of_links(result.network):
         out.print(warnings.one_sided(queue), markup=False)
+    for slow in phases.of_links(result.network):
+        out.print(warnings.phase(slow), markup=False)
     if drifts := _drifts(totals):
         out.print(drifts, markup=False)
     if warning:
         out.print(warning, markup=False)
+
+
+def _drawn(result: Result) -> str:
+    """Say which RTT the seed has drawn for the only path."""
+    path = result.experiment.path
+    phase = result.network.phases["path"] if result.experiment.network is None else 0
+    return f", RTT {format_time(round(path.rtt + phase / 1e9, 7))}" if phase else ""
 
 
 def _with_names(totals: dict[str, Any], experiment: Experiment) -> dict[str, Any]:

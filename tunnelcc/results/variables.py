@@ -287,7 +287,11 @@ VARIABLES: dict[str, Variable] = {
     ),
     "flow_base_rtt": _per_flow(
         "s", "base round-trip time, without the links of tunnel.chain",
-        lambda run: [placed.traffic.rtt for placed in run.network.flows],
+        lambda run: [*map(run.network.rtt, range(len(run.network.flows)))],
+    ),
+    "flow_phase": _per_flow(
+        "s", "part of the base round-trip time that the seed drew",
+        lambda run: [*map(run.network.phase, range(len(run.network.flows)))],
     ),
     "flow_socket_rtt": _per_flow(
         "s", "mean smoothed RTT of the sending application's socket", _socket_rtts

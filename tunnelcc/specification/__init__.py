@@ -17,7 +17,7 @@ from tunnelcc.config import CrossTraffic, Flow, Hosts, Ping
 from tunnelcc.hosts.kernels import kernels
 from tunnelcc.network.draws import uniform
 from tunnelcc.network.resolved import ResolvedNetwork, ResolvedTunnel
-from tunnelcc.network.topology import ResolvedLink, Route, Step
+from tunnelcc.network.topology import ResolvedLink, Route, Step, half_of
 from tunnelcc.network.traffic import Traffic
 from tunnelcc.network.tunnels import Gateways, PacketTunnel
 from tunnelcc.scenario import Experiment
@@ -76,7 +76,7 @@ class _Builder:
         ]
         lists = {
             "hosts": [self._host(name, host) for name, host in self.network.hosts.items()],
-            "links": [self._link(it) for it in topology.links.values()],
+            "links": [self._link(name, it) for name, it in topology.links.items()],
             "routes": list(map(self._route, self.routes)),
             "tcp": self.tcp,
             "quic": self.quic,
@@ -94,9 +94,10 @@ class _Builder:
             "switch_cost": round(self._switch_cost(name, host)),
         }
 
-    def _link(self, resolved: ResolvedLink) -> Spec:
+    def _link(self, name: str, resolved: ResolvedLink) -> Spec:
         tcp, path = self.experiment.tcp, self.experiment.path
-        return link(tcp.packet_bytes(path.ip, resolved.path.host_mtu), resolved, path.ip)
+        packet = tcp.packet_bytes(path.ip, resolved.path.host_mtu)
+        return link(packet, resolved, path.ip, self.network.phases[name])
 
     def _switch_cost(self, name: str, host: Hosts) -> float:
         entries = [it.keys.entry for it in self.network.tunnels if name in it.hosts]
@@ -121,12 +122,13 @@ class _Builder:
     def _flows(self) -> Iterator[Spec]:
         """Single flows. Values that equal flows share are computed once."""
         known = {it: self._alike(it) for it in self.network.all_kinds}
-        for placed in self.network.everyone:
+        for number, placed in enumerate(self.network.everyone):
             # The jitter shifts the whole flow: data that all began at once would make every seed
             # alike.
             keys, jitter = placed.traffic.keys, placed.jitter
             data_start = getattr(keys, "data_start", None) or 0
             yield known[placed.traffic] | {
+                "extra_delay": self._extra_delay(placed.traffic, number),
                 "carrier": placed.carrier,
                 "start": nanoseconds(placed.start),
                 "data_start": nanoseconds(max(placed.start, data_start + jitter)),
@@ -141,7 +143,6 @@ class _Builder:
         tcp = {key: _place_in(self.tcp, it) for key, it in _flow_tcp(traffic).items()}
         alike = _members_of(traffic) | {
             "route": self._number(traffic.route),
-            "extra_delay": self._extra_delay(traffic),
             "sender": traffic.sender,
             "tunnel": traffic.tunnel_number,
             **self._access(traffic.gateways),
@@ -168,21 +169,25 @@ class _Builder:
         routes = {end: self._number(it.route) for end, it in gateways.access.items()}
         return {"access": {"routes": routes, "is_turned": gateways.is_turned}}
 
-    def _extra_delay(self, traffic: Traffic) -> Spec:
-        """The delay that flows.rtt adds to the links' delay, half of it in each direction."""
+    def _extra_delay(self, traffic: Traffic, number: int) -> Spec:
+        """The delay that flows.rtt adds to the links' stated delay, half of it in each direction.
+
+        ``number``: of the flow.
+        """
         rtt, first = traffic.flow.rtt, traffic.own_route
         if rtt is None:
             return {"client": 0, "server": 0}
         delays = {"client": self._delay(first.to_server), "server": self._delay(first.to_client)}
-        half = nanoseconds(rtt) // 2
+        whole = nanoseconds(rtt) + self.network.own_phase(number)
+        half = whole // 2
         return {
-            end: (half if end == traffic.sender else nanoseconds(rtt) - half) - delay
+            end: (half if end == traffic.sender else whole - half) - delay
             for end, delay in delays.items()
         }
 
     def _delay(self, steps: Sequence[Step]) -> int:
         links = self.network.topology.links
-        return sum(links[step.link].delay(step.is_reverse) for step in steps)
+        return sum(half_of(links[step.link].path.rtt, step.is_reverse) for step in steps)
 
     def _tunnel_start(self, placed: ResolvedTunnel, number: int) -> Spec:
         """Time when a tunnel connects without waiting for a flow: 0, or jittered beside others.

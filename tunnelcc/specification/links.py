@@ -14,18 +14,19 @@ from tunnelcc.specification.parts import Spec, nanoseconds, same
 _NEVER = 1e6
 
 
-def link(packet: int, link: ResolvedLink, ip: int) -> Spec:
+def link(packet: int, link: ResolvedLink, ip: int, phase: int) -> Spec:
     """Both directions of a link.
 
-    ``packet``: IP bytes of a full segment there; ``ip``: the version of IP.
+    ``packet``: IP bytes of a full segment there; ``ip``: the version of IP; ``phase``: by how much
+    (ns) the RTT is longer than stated.
     """
     return {
-        "forward": _direction(packet, link, ip, is_reverse=False),
-        "reverse": _direction(packet, link, ip, is_reverse=True),
+        "forward": _direction(packet, link, ip, phase, is_reverse=False),
+        "reverse": _direction(packet, link, ip, phase, is_reverse=True),
     }
 
 
-def _direction(packet: int, link: ResolvedLink, ip: int, is_reverse: bool) -> Spec:
+def _direction(packet: int, link: ResolvedLink, ip: int, phase: int, is_reverse: bool) -> Spec:
     direction = link.direction(is_reverse)
     return (
         same(direction, "LinkSpec")
@@ -38,14 +39,14 @@ def _direction(packet: int, link: ResolvedLink, ip: int, is_reverse: bool) -> Sp
             and same(direction.gilbert_elliott, "GilbertElliottSpec"),
             "policer": direction.policer and same(direction.policer, "PolicerSpec"),
             "jitter_deviation": nanoseconds(direction.deviation),
-            "delay": link.delay(is_reverse),
+            "delay": half_of(link.path.rtt, is_reverse, phase),
             "outages": [
                 {"begin": nanoseconds(begin), "end": nanoseconds(min(end, _NEVER))}
                 for begin, end in link.path.outages
             ],
             "mtu": _mtu(link.path, ip),
         }
-        | _delays(link, is_reverse)
+        | _delays(link, is_reverse, phase)
     )
 
 
@@ -82,17 +83,20 @@ def _losses(path: LinkDirection) -> Spec:
     return {"loss": loss, "loss_steps": steps}
 
 
-def _delays(link: ResolvedLink, is_reverse: bool) -> Spec:
+def _delays(link: ResolvedLink, is_reverse: bool, phase: int) -> Spec:
     """The steps of the delay, if there are any."""
     (_, first), *later = link.path.over_time("rtt")
     if first == link.path.rtt and not later:
         return {}
     steps = [
-        {"time": nanoseconds(moment), "delay": half_of(rtt, is_reverse)} for moment, rtt in later
+        {"time": nanoseconds(moment), "delay": half_of(rtt, is_reverse, phase)}
+        for moment, rtt in later
     ]
     return {
-        "delay": half_of(first, is_reverse), "delay_steps": steps, "handover": link.path.handover,
-    }  # fmt: skip
+        "delay": half_of(first, is_reverse, phase),
+        "delay_steps": steps,
+        "handover": link.path.handover,
+    }
 
 
 def _queue(packet: int, link: ResolvedLink, direction: LinkDirection) -> Spec:

@@ -8,6 +8,8 @@ from collections.abc import Iterable
 from tunnelcc.analysis.busy import Busy, Machine
 from tunnelcc.analysis.one_sided import OneSided
 from tunnelcc.analysis.path_mtu import Change, Divided, Small
+from tunnelcc.analysis.phases import Undrawn
+from tunnelcc.schema.units import format_time
 from tunnelcc.words import say
 from tunnelcc.words.lists import flows, joined
 
@@ -30,6 +32,11 @@ _DIVIDED = (
 _ONE_SIDED = (
     "{it.key} = {it.queue} holds for data to {it.end}. Data to {it.other_end} wait in a drop-tail "
     "queue ({it.other_key} changes it)."
+)
+_PHASE = (
+    "{key}: a packet takes {service}, {percent:.0f} % of the RTT, and flows that differ share the "
+    "queue: who loses packets hangs on the exact RTT, of which the seed draws 1 %. Compare RTTs up "
+    "to {service} longer."
 )
 _MTU = "path MTU: {link} {did}.{stalled}{keys}"
 
@@ -85,3 +92,10 @@ def _change(it: Change) -> str:
     if isinstance(it.values[0], int):
         return f"{it.key}, at most {it.values[0]} here (or tunnel.mss)"
     return f"{it.key} = {' or '.join(map(str, it.values))}"
+
+
+def phase(it: Undrawn) -> str:
+    """Say that results hang on the exact RTT of a slow link."""
+    return say(
+        _PHASE, key=it.key, service=format_time(it.service), percent=100 * it.service / it.rtt
+    )

@@ -382,7 +382,10 @@ MET = {
         "hosts.speed",
     ),
     "the memory of sockets": (
-        {"hosts": {"client": {"tcp_memory": "2MiB"}}, **LATER}, "hosts.client.tcp_memory",
+        {
+            "path": {**FAST, "phase": "0"}, "hosts": {"client": {"tcp_memory": "2MiB"}}, **LATER,
+        },
+        "hosts.client.tcp_memory",
     ),
 }  # fmt: skip
 
@@ -400,7 +403,7 @@ def test_what_a_congestion_window_meets_is_named(case):
 def test_drops_of_the_warmup_are_not_compared_with_those_after_it():
     """Slow start overflows the queue; from then on only the far socket drops packets."""
     keys = {
-        "path": {"rate": "200Mbps", "rtt": "20ms", "buffer": "17p"}, "warmup": "2s",
+        "path": {"rate": "200Mbps", "rtt": "20ms", "buffer": "17p", "phase": "0"}, "warmup": "2s",
         "tunnel": {"name": "openvpn-udp", "receive_buffer": "16KiB"}, "duration": "12s",
         "hosts": {"server": {"speed": 0.1}},
     }  # fmt: skip
@@ -516,7 +519,8 @@ def _check_random_windows(seed):
     """
     draw = random.Random(seed)
     tunnel = draw.choice([*WINDOWS])
-    path = {"rate": f"{draw.choice([100, 200])}Mbps", "rtt": f"{draw.choice([50, 100])}ms"}
+    path = {"rate": f"{draw.choice([100, 200])}Mbps", "rtt": f"{draw.choice([50, 100])}ms",
+            "phase": "0"}  # fmt: skip
     windows = {
         key: round(math.exp(draw.uniform(math.log(least), math.log(most))))
         for key, (least, most) in WINDOWS[tunnel].items()

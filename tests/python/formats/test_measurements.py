@@ -153,8 +153,9 @@ def test_a_handshake_that_a_middlebox_answers_tells_no_rtt(tmp_path):
 def test_a_capture_tells_what_the_sender_knows(tmp_path, timestamps, buffer):
     """Also of the handshake, and from SACKs while the queue is full: then no ACK is new."""
     file = tmp_path / "it.pcapng"
+    path = {"rate": "20Mbps", "rtt": "50ms", "phase": "0", "buffer": buffer}
     result = tc.run(
-        {"path": {"rate": "20Mbps", "rtt": "50ms", "buffer": buffer}, "duration": "6s",
+        {"path": path, "duration": "6s",
          "start_jitter": 0, "probe_interval": "10ms", "tcp": {"timestamps": timestamps}},
         capture=tc.Capture(file, at=["client"], snap=100), progress=False,
     )  # fmt: skip

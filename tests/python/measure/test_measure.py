@@ -155,7 +155,7 @@ def test_what_cannot_be_measured_is_told(settings, told):
 def test_the_link_has_what_the_scenario_says():
     given = {
         "path": {"rate": "20Mbps", "rtt": "40ms", "loss": "1%", "buffer": "2bdp",
-                 "reverse_rate": "1Mbps", "reverse_buffer": "30p"},
+                 "reverse_rate": "1Mbps", "reverse_buffer": "30p", "phase": "0"},
         "flows": [{"cc": "cubic", "count": 2}, {"cc": "reno", "rtt": "60ms", "rate": "2Mbps"}],
         "start_jitter": "0s", "hosts": {"tcp_rmem": "6MiB"},
     }  # fmt: skip
@@ -167,6 +167,19 @@ def test_the_link_has_what_the_scenario_says():
     assert "--rmem 6 --wmem 4" in text
     assert text.count("--flow cubic") == 2
     assert text.endswith("--flow reno,start=0,write=131072,rtt=20,app=2")
+
+
+def test_both_sides_have_the_rtts_that_the_seed_draws():
+    experiment = tc.Experiment.parse(
+        {"path": {"rate": "20Mbps", "rtt": "60ms"}, "flows": [{}, {"rtt": "90ms"}], "seed": 5}
+    )
+    words = measure._arguments(experiment, "")
+    measured = float(words[words.index("--rtt") + 1])
+    assert 60 < measured < 60.6
+    assert measured == pytest.approx(1e3 * experiment.resolved.rtt(0), abs=1e-6)
+    more = float(words[-1].rpartition("rtt=")[2])
+    assert measured + more == pytest.approx(1e3 * experiment.resolved.rtt(1), abs=1e-6)
+    assert measured + more > 90
 
 
 def test_the_data_of_a_download_have_the_rate_of_their_direction():

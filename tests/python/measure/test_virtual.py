@@ -199,7 +199,8 @@ def test_what_cannot_be_measured_is_refused_by_its_key(settings, link, told):
 
 
 def test_each_flow_has_the_delay_of_its_own_rtt():
-    experiment = _experiment(flows=[{"cc": "cubic"}, {"cc": "bbr", "rtt": "50ms"}])
+    flows = [{"cc": "cubic"}, {"cc": "bbr", "rtt": "50ms"}]
+    experiment = _experiment(flows=flows).with_({"path.phase": "0"})
     made = plan.make(experiment)
     ways = made.table["ways"]
     assert len(ways) == 4
@@ -209,6 +210,10 @@ def test_each_flow_has_the_delay_of_its_own_rtt():
     assert sorted(set(extra.values())) == [0, 14815000]
     spec = json.loads(made.table["spec"])
     assert spec["links"][0]["forward"]["delay"] == 10185000
+    drawn = _experiment(flows=flows)
+    made = plan.make(drawn)
+    assert [flow.rtt for flow in made.flows] == pytest.approx([*map(drawn.resolved.rtt, (0, 1))])
+    assert made.flows[1].rtt > 0.05
 
 
 def test_a_carrier_has_the_congestion_control_that_the_tunnel_names():
@@ -221,7 +226,7 @@ def test_a_carrier_has_the_congestion_control_that_the_tunnel_names():
 def test_a_router_has_what_the_scenario_says():
     queue = {"name": "fq-codel", "target": "10ms"}
     experiment = _experiment(flows=[{"cc": "cubic"}]).with_(
-        {"path.queue": queue, "path.buffer": "500p", "path.loss": "0.5%"}
+        {"path.queue": queue, "path.buffer": "500p", "path.loss": "0.5%", "path.phase": "0"}
     )
     near, far = (plan.make(experiment, "router").table["configure"][f"tc {it}"]
                  for it in ("near", "far"))  # fmt: skip

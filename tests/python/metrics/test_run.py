@@ -125,6 +125,7 @@ def test_retransmissions_and_segments_count_after_the_warm_up():
 def test_congestion_events_are_reductions_of_the_window():
     """One packet of 10,000 is lost: one event each, and Mathis et al.'s constant is √(3/2)."""
     path = {"rate": "1Gbps", "rtt": "10ms", "loss": "0.01%", "loss_pattern": "periodic"}
+    path["phase"] = "0"  # the constant is of this RTT
     experiment = {"path": path, "flows": {"cc": "reno"}, "duration": "60s", "warmup": "10s"}
     run = tc.run(tc.Experiment(**experiment))
     rate = run.metric("congestion_event_rate")

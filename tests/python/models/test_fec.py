@@ -201,7 +201,7 @@ def test_flows_that_share_parity_have_one_rtt(tmp_path, code):
 )
 def test_what_only_comes_late_is_neither_lost_nor_recovered(tmp_path, code, path):
     flow = {"cc": "cubic", "rate": "5Mbps", "write_size": 1300, "stop": "5s"}
-    path = {"rate": "50Mbps", "rtt": "40ms", "buffer": "2000p", **path}
+    path = {"rate": "50Mbps", "rtt": "40ms", "phase": "0", "buffer": "2000p", **path}
     result = _run(_tunnel(tmp_path, CODES[code]), path, flows=[flow], duration="10s", warmup="2s")
     assert result.links["path"].forward.queue_drops == 0
     way = result.tunnels[0].forward

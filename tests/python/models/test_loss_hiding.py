@@ -19,7 +19,7 @@ SEEDS = (1, 2, 3)
 def run(
     *flows: object, duration: str = "40s", warmup: str = "10s", seed: int = 1, **path: object
 ) -> tc.Result:
-    path = {"rate": "50Mbps", "rtt": "40ms", "buffer": "1bdp"} | path
+    path = {"rate": "50Mbps", "rtt": "40ms", "phase": "0", "buffer": "1bdp"} | path
     experiment = tc.Experiment.parse({
         "path": path,
         "flows": [{"cc": cc} for cc in flows],

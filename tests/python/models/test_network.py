@@ -193,7 +193,7 @@ def test_hosts_of_a_network_are_on_machines_of_their_own_or_on_one():
 def test_a_flows_own_rtt_is_behind_its_routes_last_link():
     links = {"near": {"between": ["a", "b"]}, "far": {"between": ["b", "c"]}}
     flows = [{"from": "a", "to": "c"}, {"from": "a", "to": "c", "rtt": "200ms"}]
-    keys = {"path": PATH, "network": {"links": links}, "flows": flows}
+    keys = {"path": {**PATH, "phase": "0"}, "network": {"links": links}, "flows": flows}
     spec = experiment_spec(tc.Experiment.parse(keys))
     assert [flow["extra_delay"]["client"] for flow in spec["flows"]] == [0, 60_000_000]
     result = _run(**keys, duration="2s")

@@ -8,6 +8,8 @@ from tunnelcc.network import origins
 from tunnelcc.network.resolve import resolve
 from tunnelcc.results import fair
 
+EXACT = {"phase": "0"}
+
 
 def _of_links(**table) -> dict[tuple[str, str], dict[str, origins.Number]]:
     network = resolve(tc.Experiment.parse(table))
@@ -15,7 +17,8 @@ def _of_links(**table) -> dict[tuple[str, str], dict[str, origins.Number]]:
 
 
 def test_numbers_of_a_path():
-    there, back = _of_links(path={"rate": "10Mbps", "rtt": "80ms", "reverse_loss": "1%"}).values()
+    path = {**EXACT, "rate": "10Mbps", "rtt": "80ms", "reverse_loss": "1%"}
+    there, back = _of_links(path=path).values()
     assert there["rate"] == ("10Mbps", "stated", "path.rate")
     assert there["delay"] == ("40ms", "derived", "path.rtt / 2")
     assert there["buffer"] == ("100kB", "derived", "1bdp, default")
@@ -28,12 +31,22 @@ def test_numbers_of_a_path():
     assert packets == ("20 packets", "stated", "path.buffer")
 
 
+def test_numbers_of_a_path_have_what_the_seed_draws():
+    there, _ = _of_links(path={"rate": "10Mbps", "rtt": "80ms"}, seed=4).values()
+    network = resolve(tc.Experiment(path={"rate": "10Mbps", "rtt": "80ms"}, seed=4))
+    assert there["delay"].why == "path.rtt / 2, phase"
+    assert 40 < float(there["delay"].text.removesuffix("ms")) < 40.4
+    rtt = origins.flow(network, network.kinds[0])["RTT"]
+    assert (rtt.origin, rtt.source) == ("derived", "path.rtt, phase")
+    assert rtt.text.startswith("80ms + 7")
+
+
 def test_numbers_of_a_network_name_the_table_that_states_them():
     network = {
-        "shape": "dumbbell", "size": 2, "access": {"rtt": "2ms"},
+        "shape": "dumbbell", "size": 2, "access": {**EXACT, "rtt": "2ms"},
         "links": {"bottleneck": {"reverse": {"queue": "codel"}}, "client1": {"rate": "50Mbps"}},
     }  # fmt: skip
-    found = _of_links(path={"rtt": "20ms"}, network=network)
+    found = _of_links(path={**EXACT, "rtt": "20ms"}, network=network)
     there, back = found["bottleneck", "left"], found["bottleneck", "right"]
     assert there["delay"].source == "path.rtt / 2"
     assert back["rate"] == ("100Mbps", "derived", "that of the other direction")
@@ -45,9 +58,10 @@ def test_numbers_of_a_network_name_the_table_that_states_them():
 
 def test_numbers_of_relays():
     chain = {"name": "gost-relay-ws", "chain": [{"rtt": "10ms"}]}
-    hop = _of_links(tunnel=chain)["hop2", "relay1"]
+    hop = _of_links(path=EXACT, tunnel=chain)["hop2", "relay1"]
     assert (hop["delay"].source, hop["rate"].origin) == ("tunnel.chain.0.rtt / 2", "default")
-    parts = _of_links(path={"rtt": "60ms"}, tunnel={"name": "gost-relay-ws", "relays": 2})
+    tunnel = {"name": "gost-relay-ws", "relays": 2}
+    parts = _of_links(path={**EXACT, "rtt": "60ms"}, tunnel=tunnel)
     assert parts["hop3", "relay2"]["delay"] == ("10ms", "derived", "path.rtt / 6")
 
 
@@ -62,7 +76,7 @@ def test_numbers_of_hosts():
 
 def test_numbers_of_flows_and_tunnels():
     table = {
-        "path": {"rate": "8Mbps", "rtt": "50ms", "mtu": 1400}, "tunnel": "wireguard",
+        "path": {**EXACT, "rate": "8Mbps", "rtt": "50ms", "mtu": 1400}, "tunnel": "wireguard",
         "flows": [{"rtt": "100ms"}, {"tunnel": "none"}],
     }  # fmt: skip
     network = resolve(tc.Experiment.parse(table))

@@ -281,7 +281,7 @@ def test_the_json_says_which_totals_count_from_the_start(tunnel):
         r"|flow|flows|carrier|established_at|jain.*|(link_)?queue_delay.*|.*_jain|bottleneck.*"
         r"|duration|probe_interval|receive_window|capacity|cpu.*|limit_.*|flow_limit.*|rise_time"
         r"|arq_.*|handshake|application|send_buffer|receive_window|congestion_window|pacing|cpu"
-        r"|window_share|dip_interval|flow_tunnel_share|.*rtos|tail_loss_probes|.*drops|link_marks|.*random_losses"
+        r"|window_share|dip_interval|flow_phase|flow_tunnel_share|.*rtos|tail_loss_probes|.*drops|link_marks|.*random_losses"
     )
     assert not {key for key in same - set(since_start) if not may_be_equal.fullmatch(key)}
 

@@ -20,7 +20,8 @@ from tunnelcc.store import model_version
 
 GOLDEN = ROOT / "tests" / "golden"
 
-PATH = {"rate": "50Mbps", "rtt": "40ms"}
+# The phase is a mechanism of its own, at the end.
+PATH = {"rate": "50Mbps", "rtt": "40ms", "phase": "0"}
 RUNS = {
     # Each congestion control on a path that loses nothing but by its queue.
     "bbr": {"path": PATH, "flows": {"cc": "bbr"}},
@@ -152,6 +153,11 @@ RUNS = {
     },
     # The network card collects segments, so that an ACK is for several.
     "gro": {"path": {**PATH, "loss": "0.1%"}, "flows": {"cc": "cubic"}, "hosts": {"gro": "1ms"}},
+    # RTTs that the seed draws: the path's, and that of a flow with one of its own.
+    "phases": {
+        "path": {**PATH, "phase": "drawn"},
+        "flows": [{"cc": "bbr"}, {"cc": "cubic"}, {"cc": "cubic", "rtt": "60ms"}],
+    },
 }
 
 

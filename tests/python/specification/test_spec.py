@@ -30,7 +30,7 @@ PINGS = {"pings": [{}]}
 
 
 def _spec(settings=None, table=None):
-    return _parsed(scenario.build(table or {}, settings or {}))
+    return _parsed(scenario.build(table or {}, {"path.phase": "0", **(settings or {})}))
 
 
 def _parsed(experiment):
@@ -76,6 +76,7 @@ ARRIVALS = {
         lambda spec: [(step.time, step.delay) for step in spec.path.forward.delay_steps],
         [(2 * 10**9, 30_000_000)],
     ),
+    "path.phase": ("drawn", lambda spec: spec.path.rtt > 40_000_000, True),
     "path.outages": (
         [["2s", "3s"], ["4s"]],
         lambda spec: [
