@@ -104,17 +104,17 @@ def test_one_run_that_cannot_be_read_stops_nothing_else(run, with_files, tmp_pat
         damage(ids[position], store, with_files)
         code, out, _ = run("store", "ls", "--store", store)
         assert code == 0
-        told = "" if has_metrics else ", 1 damaged "
+        told = "" if has_metrics else ", 1 that cannot be read "
         assert out.startswith(f"x: 3 runs, 0 failed, 0 missing{told}")
         code, out, _ = run("store", "ls", "x", "--store", store)
         assert code == 0
         told = [line.split("  ")[-1] for line in out.splitlines()]
         damaged = [i == position and not has_metrics for i in range(3)]
-        assert [text.startswith("damaged: ") for text in told] == damaged
+        assert [text.startswith("cannot be read: ") for text in told] == damaged
         if damage is not _other_measures:  # of which only its measurements are none
             code, _, err = run("store", "show", ids[position], "--store", store)
             assert (code, len(err.splitlines())) == (1, 1)
-            assert "is damaged" in err
+            assert ("is damaged" if has_metrics else "cannot be read") in err
         assert run("store", "export", "x", tmp_path / "x.csv", "--store", store)[0] == 0
         rows = list(csv.DictReader((tmp_path / "x.csv").open()))
         assert [row["goodput (bit/s)"] == "" for row in rows] == damaged

@@ -99,7 +99,7 @@ def test_a_scheduler_that_is_not_there_is_told(tmp_path, monkeypatch):
 
 def test_what_is_not_installed_is_told(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(tc.TunnelccError, match=r"pip install '\.\[cluster\]'"):
+    with pytest.raises(tc.TunnelccError, match=r"pip install 'tunnelcc\[cluster\]'"):
         tc.sweep(BASE, AXES, 1, store=tmp_path, client="tcp://127.0.0.1:9", progress=False)
 
 
