@@ -21,6 +21,8 @@ ALLOWED = {
     "running/forked.py",
     "running/worker.py",
     # Code of others, which the native module alone runs.
+    "core/inside.py",
+    "core/template.py",
     "modules/child.py",
     "modules/compiled.py",
     "modules/python.py",

@@ -60,6 +60,19 @@ ToNumpy(Column& column)
                                                    owner));
 }
 
+/// Returns the column's shape and the bytes of its values, for a process that has no numpy.
+nb::object
+ToBytes(const Column& column)
+{
+    nb::list shape;
+    for (const size_t count : column.shape)
+    {
+        shape.append(count);
+    }
+    return nb::make_tuple(nb::tuple(shape),
+                          nb::bytes(column.values.data(), column.values.size() * sizeof(double)));
+}
+
 /// Returns a list, with a list for each dimension.
 nb::list
 ToLists(const TextColumn& column)
@@ -85,13 +98,14 @@ ToLists(const TextColumn& column)
 
 /// Returns name → array of numbers, or lists of what is none.
 nb::dict
-ToDict(const ExperimentResult& result)
+ToDict(const ExperimentResult& result, bool asBytes)
 {
     Columns columns = ToColumns(result);
     nb::dict found;
     for (Column& column : columns.numbers)
     {
-        found[nb::str(column.name.data(), column.name.size())] = ToNumpy(column);
+        found[nb::str(column.name.data(), column.name.size())] =
+            asBytes ? ToBytes(column) : ToNumpy(column);
     }
     for (const TextColumn& column : columns.texts)
     {
@@ -109,7 +123,8 @@ nb::dict
 Run(const std::string& specText,
     const nb::object& progress,
     Capture* capture,
-    const nb::dict& classes)
+    const nb::dict& classes,
+    bool asBytes)
 {
     const ExperimentSpec spec = ParseSpec(specText);
     const OwnMakers makers(MakePythonMakers(classes));
@@ -142,7 +157,7 @@ Run(const std::string& specText,
     {
         std::rethrow_exception(failure);
     }
-    return ToDict(result);
+    return ToDict(result, asBytes);
 }
 
 std::unique_ptr<Capture>
@@ -295,7 +310,8 @@ NB_MODULE(_core, m)
           "spec"_a,
           "progress"_a = nb::none(),
           "capture"_a = nb::none(),
-          "classes"_a = nb::dict());
+          "classes"_a = nb::dict(),
+          "as_bytes"_a = false);
     m.def("complete_spec", [](const std::string& text) { return FormatSpec(ParseSpec(text)); });
     BindTun(m);
     m.def(

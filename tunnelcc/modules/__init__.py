@@ -26,10 +26,10 @@ from typing import Any, TypeAlias, TypeVar, cast
 
 from tunnelcc import core
 from tunnelcc.core import Parameter
+from tunnelcc.core.inside import Report
 from tunnelcc.errors import ConfigError, Problem, RunError
 from tunnelcc.modules import child, own, python
 from tunnelcc.modules import compiled as files
-from tunnelcc.modules.child import Report
 from tunnelcc.modules.own import is_own
 from tunnelcc.modules.python import check_not_loading
 from tunnelcc.modules.source import OURS, Source, absolute, is_file, read
@@ -161,8 +161,15 @@ def _known(code: str) -> Module:
     return Module(**table, code=code, parameters=parameters)
 
 
-def run(spec: str, function: Callable[[Classes, Report], T], report: Report) -> T:
+def run(
+    spec: str,
+    function: Callable[[Classes, Report], T],
+    report: Report,
+    plain: Callable[[Mapping[str, Any]], T] | None = None,
+) -> T:
     """Return ``function(classes, report)``, with the classes of Python that a specification names.
+
+    ``plain``: what the function makes of what was measured, if it does nothing else beside.
 
     Where it names files, a process of its own calls the function. Raises RunError if a file is not
     here, or if it ends the process.
@@ -185,6 +192,10 @@ def run(spec: str, function: Callable[[Classes, Report], T], report: Report) -> 
         return whole(report)
     names = " or ".join(it.label for it in found.values())
     is_python = any(it.is_python for it in found.values())
+    if plain and not is_python:
+        measured = child.simulate(spec, str(files.folder()), names, report)
+        if measured is not None:
+            return plain(measured)
     return child.call(whole, names, report, is_python=is_python)
 
 

@@ -14,6 +14,7 @@ import json
 import os
 import stat
 from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
 
 from tunnelcc import system
@@ -58,11 +59,17 @@ def _is_open(parent: Path) -> bool:
     In a sticky folder such as /tmp, only its owner may. Of a group, all are trusted.
     """
     found = parent.stat()
-    owners = {0, os.geteuid()}
-    with contextlib.suppress(OSError, ValueError):
-        owners.add(int(_OVERFLOW.read_text()))
+    owners = {0, os.geteuid(), _overflow()}
     is_for_all = bool(found.st_mode & stat.S_IWOTH) and not found.st_mode & stat.S_ISVTX
     return found.st_uid not in owners or is_for_all
+
+
+@cache
+def _overflow() -> int:
+    """Return who owns the files of others; root where the system has no such user."""
+    with contextlib.suppress(OSError, ValueError):
+        return int(_OVERFLOW.read_text())
+    return 0
 
 
 def library(code: str) -> Path:

@@ -10,7 +10,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tunnelcc import core, modules
+from tunnelcc import modules
+from tunnelcc.core.simulation import simulate
 from tunnelcc.errors import RunError
 from tunnelcc.metrics import AnyMetric, own_metrics
 from tunnelcc.network.resolved import ResolvedNetwork
@@ -22,6 +23,7 @@ from tunnelcc.scenario import Experiment, experiment_of
 from tunnelcc.specification import experiment_spec, spec_text
 
 _running = threading.Lock()
+_NO_CAPTURE = 0, 0, ""  # packets, bytes, and why it ends early
 
 
 def run(
@@ -75,7 +77,9 @@ def _run(
         with Progress(experiment.duration, enabled=progress is None) as bar:
             report = progress if callable(progress) else bar.update
             function = partial(_simulate, spec, experiment.resolved, capture)
-            measured, captured = modules.run(spec, function, report)
+            plain = None if capture else lambda measured: (measured, _NO_CAPTURE)
+            measured: Mapping[str, Any]
+            measured, captured = modules.run(spec, function, report, plain)
     finally:
         _running.release()
     if capture is not None:
@@ -92,45 +96,10 @@ def _simulate(
 ) -> tuple[Mapping[str, Any], tuple[int, int, str]]:
     """Return what was measured, and what was captured. Raises RunError, ConfigError."""
     if capture is None:
-        return _measured(spec, report, None, classes), (0, 0, "")
+        return simulate(spec, report, None, classes), _NO_CAPTURE
     with capture.opened(network) as file:
-        measured = _measured(spec, report, file, classes)
+        measured = simulate(spec, report, file, classes)
     return measured, (capture.packets, capture.bytes, capture.note)
-
-
-def _measured(
-    spec: str, report: modules.Report, capture: Any, classes: modules.Classes
-) -> Mapping[str, Any]:
-    raised: list[BaseException] = []
-
-    def tell(seconds: float) -> None:
-        try:
-            report(seconds)
-        except BaseException as error:
-            raised.append(error)
-            raise
-
-    try:
-        measured: Mapping[str, Any] = core.load().run(spec, tell, capture, classes)
-        return measured
-    except (TypeError, ValueError) as error:
-        if raised:
-            raise  # of ``progress``
-        # The package writes what its own version of the module reads. A TypeError names the types
-        # of arguments, which users of the package do not see.
-        why = f" ({error})" if isinstance(error, ValueError) else ""
-        raise RunError(
-            f"the compiled module refuses the experiment{why}: is it of another version? "
-            "`make setup` in the clone, or `pip install .`, builds it again"
-        ) from error
-    except RuntimeError as error:
-        if raised:
-            raise
-        if isinstance(error, core.load().ModuleError):
-            raise RunError(str(error)) from None
-        raise RunError(f"the simulator failed: {error}") from error
-    except MemoryError:
-        raise RunError("the simulator failed: not enough memory") from None
 
 
 def run_many(

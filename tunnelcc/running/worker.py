@@ -19,8 +19,8 @@ from importlib import import_module
 from multiprocessing.connection import Connection
 from typing import Any, NoReturn
 
+from tunnelcc.core import inside
 from tunnelcc.errors import RunError, TunnelccError
-from tunnelcc.modules import child
 
 
 def main(module: str) -> None:
@@ -49,7 +49,7 @@ def main(module: str) -> None:
             for other in connections:
                 if other is not pipe:
                     other.close()
-            child.serve(os.fdopen(words, "r+b"))
+            inside.serve(os.fdopen(words, "r+b"))
             _serve(pipe)
         workers.append(worker)
     for pipe in pipes:
