@@ -349,7 +349,7 @@ class Direct:
         lost = it.lost
         arrived = offered * (1 - lost) if it.counted != "received" else (
             found.goodput * self.per_packet)  # fmt: skip
-        if lost > _OVERLOAD:
+        if lost > _OVERLOAD and arrived > 0:
             low, high = 0.985 * arrived, 1.015 * arrived
             if it.counted != "received":  # whether it was the same all the time is not known
                 return estimate("rate", arrived, 0.8 * low, inf, "receivers_seconds")

@@ -228,9 +228,9 @@ class Reading:
     def segments(self) -> float:
         """The segments that were sent, about."""
         total = self.measured.mean_goodput() * float(self.measured.time[-1]) / 8
-        if self.is_datagrams:
-            it = self.streams[0]
-            total = sum(flow.offered for flow in self.streams) * (it.time[-1] - it.start) / 8
+        offered = sum(it.offered for it in self.streams)
+        if self.is_datagrams and offered > 0:
+            total = offered * (self.streams[0].time[-1] - self.streams[0].start) / 8
         return max(total / self.streams[0].mss, 1.0)
 
     @cached_property

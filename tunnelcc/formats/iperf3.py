@@ -228,7 +228,7 @@ def _stream(
 
     later = np.array([0.0 if it.get("omitted") else omitted for it in samples])
     has_counts = any("retransmits" in it for it in samples)
-    counts = [number(it.get("retransmits"), 0) for it in samples]
+    counts = [max(number(it.get("retransmits"), 0), 0.0) for it in samples]
     retransmits = np.cumsum(counts) if has_counts else np.full(len(samples), np.nan)
     rates = np.array([number(it["bits_per_second"]) for it in samples])
     sent, received = table_of(total.get("sender")), table_of(total.get("receiver"))
@@ -237,7 +237,7 @@ def _stream(
         retransmits, column("snd_wnd"), congestion=congestion, mss=mss, is_down=is_down,
         counted="acked" if is_exact else "written" if sends else "received",
         start=max(number(samples[0].get("start"), 0.0), 0.0),
-        resent=number(sent.get("retransmits")),
+        resent=max(number(sent.get("retransmits")), 0.0),
         grain=0.0 if is_exact else block,
     )  # fmt: skip
     if datagrams is not None:
@@ -246,12 +246,14 @@ def _stream(
         if not (packets > 0 and lost >= 0):
             packets = sum(number(it.get("packets"), 0) for it in samples)
             lost = sum(number(it.get("lost_packets"), np.nan) for it in samples)
-        size = number(datagrams.get("blksize"))
+        told = number(datagrams.get("blksize"))
+        size = told if 16 <= told <= LARGEST else mss
         seconds = float(found.time[-1] - found.start)
+        is_known = packets > 0 and seconds > 0
         return replace(
-            found, is_datagrams=True, mss=size if 16 <= size <= LARGEST else mss,
-            offered=8 * size * packets / seconds if packets > 0 and seconds > 0 else np.nan,
-            lost=min(lost / packets, 1.0) if packets > 0 else np.nan,
+            found, is_datagrams=True, mss=size,
+            offered=8 * size * packets / seconds if is_known else np.nan,
+            lost=min(lost / packets, 1.0) if packets > 0 and lost >= 0 else np.nan,
         )  # fmt: skip
     arrived = number(received.get("bytes"))
     # Without the omitted seconds, which have bytes of their own.
