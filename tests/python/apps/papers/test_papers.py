@@ -553,7 +553,7 @@ def test_reproduce_stores_tables_and_figures(folder, tmp_path, capsys):
     output = tmp_path / "new" / "directory"
     (found,) = papers.reproduce(str(folder), seeds=2, jobs=2, output=output)
     names = {file.name for file in output.iterdir()}
-    assert names == {"rates.csv", "rates.svg"}
+    assert names == {"rates.csv", "rates.svg", "counts.csv"}
     printed = capsys.readouterr().out
     assert "not reproduced" in printed  # CUBIC alone does not get 5 Mbit/s of 8
     end = printed[printed.index("side by side") :]
