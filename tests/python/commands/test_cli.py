@@ -76,7 +76,7 @@ def test_a_chain_names_the_hop_that_is_slow(run):
     _, out, _ = run("run", EXAMPLES / "chain-of-relays.toml", "--duration", "6s")
     assert re.search(r"random loss, (\+|×) \d+", out)
     assert out.count("tunnel.chain.0.loss = 0%") == 1  # one sentence for both flows
-    assert "tcp_rmem" not in out
+    assert "With hosts.tcp_rmem" not in out
 
 
 def test_run_prints_json_and_nothing_else(run):
