@@ -334,9 +334,10 @@ def run(
     if as_json:
         click.echo(runs.to_json() if harm else result.to_json())
     else:
-        from tunnelcc.running.confirm import confirm
+        from tunnelcc.running.confirm import confirm, runs_own_code
 
-        tables.print_result(result, metrics, confirm(result))
+        limits = [] if runs_own_code(result.experiment) else confirm(result)
+        tables.print_result(result, metrics, limits)
         if other is not None:
             tables.print_measured(result, other)
         if harm:

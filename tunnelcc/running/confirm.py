@@ -426,8 +426,17 @@ def confirm_each(results: Sequence[Result], *, jobs: int | None = None) -> list[
 
 
 def _confirm_alone(result: Result) -> list[Finding]:
+    if runs_own_code(result.experiment):
+        return []
     runs = Confirmer(result, 1, _BUDGET_OF_EACH, _LEAST_OF_EACH)
     return runs.findings()
+
+
+def runs_own_code(experiment: Experiment) -> bool:
+    """Whether a congestion control comes as a file: each further run prints and writes again."""
+    carriers = (tunnel.cc for _, tunnel in experiment.declared_tunnels())
+    flows = (flow.cc for flow in experiment.flows)
+    return any(cc is not None and cc.code for cc in (*flows, *carriers))
 
 
 def confirm(result: Result, *, jobs: int | None = None, budget: float = _BUDGET) -> list[Finding]:
