@@ -160,8 +160,8 @@ def reproduce(
         tables.write(tables.frame(reproduction), output / f"{name}.csv")
         if (drawing := draw.draw(reproduction)) is not None:
             save(drawing, output / f"{name}.svg")
-    if output is not None:
-        tables.write(baselines.frame(found), output / "counts.csv")
+    if output is not None and not (counts := baselines.frame(found)).empty:
+        tables.write(counts, output / "counts.csv")
     if details:
         tables.parameters(it).print(out, tables.KINDS)
         for reproduction in found:

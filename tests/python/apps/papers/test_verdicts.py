@@ -17,7 +17,7 @@ import pytest
 
 from helpers import ROOT
 from tunnelcc.apps import papers
-from tunnelcc.apps.papers import tables, verdicts
+from tunnelcc.apps.papers import baselines, tables, verdicts
 from tunnelcc.apps.papers.observe import Observation, Point
 from tunnelcc.apps.papers.simulate import simulate
 from tunnelcc.apps.papers.verdicts import Reproduction, Simulated
@@ -105,3 +105,28 @@ def test_a_changed_number_changes_a_verdict():
         ]
     del simulated.cells
     assert [cell.verdict for cell in simulated.judged] != before
+
+
+def test_stored_counts_are_those_of_the_stored_numbers_and_of_the_page():
+    """Beside arithmetic and constants: results/KEY/counts.csv, and the table of the page."""
+    page = (ROOT / "docs/pages/results/papers.md").read_text(encoding="utf-8")
+    every = []
+    for key in papers.names():
+        folder = papers.find(key)
+        made = [Reproduction(replayed(folder, figure)) for figure in folder.figures()]
+        counted = [count for it in made for count in baselines.counts(it.simulated)]
+        if not counted:
+            continue
+        kept = pd.read_csv(ROOT / "results" / key / "counts.csv", dtype=str, keep_default_na=False)
+        assert baselines.frame(made).to_dict("records") == kept.to_dict("records")
+        assert line(key, counted) in page
+        every += counted
+    assert line("all", every) in page
+
+
+def line(name: str, counted: list[baselines.Count]) -> str:
+    """Return a line of the page's table."""
+    it = baselines.summed(counted)
+    skill = baselines.skill(it.rows, it.simulated, it.baseline)
+    numbers = (it.points, it.rows, it.simulated, it.naive, it.by_constant)
+    return f"| {name} | {' | '.join(map(str, numbers))} | {skill:.2f} |"
