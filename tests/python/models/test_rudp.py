@@ -257,5 +257,4 @@ def test_a_run_tells_that_it_broke_off(run, tmp_path):
     assert code == 0
     text = " ".join(out.split())
     assert "broken off 1 flows" in text
-    # The window is a matter of RUDP, not of TCP's sockets.
-    assert "by RUDP's window, 5120 packets" in text
+    assert "limited by random loss" in text  # which breaks it off, whatever its window

@@ -15,6 +15,7 @@ import pytest
 
 import tunnelcc as tc
 from tunnelcc import system
+from tunnelcc.core import simulation
 from tunnelcc.network.resolve import resolve
 from tunnelcc.running import memory, pool, runner, worker
 
@@ -91,7 +92,7 @@ def test_running_out_of_memory_is_told(monkeypatch):
 
     experiment = tc.Experiment(**SMALL)
     monkeypatch.setattr(runner, "experiment_spec", lambda experiment: None)
-    monkeypatch.setattr(runner.core, "load", Module)
+    monkeypatch.setattr(simulation.core, "load", Module)
     with pytest.raises(tc.RunError, match="not enough memory"):
         tc.run(experiment)
 
