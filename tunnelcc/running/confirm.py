@@ -184,8 +184,12 @@ class Confirmer:
     # Decisions
 
     def _finding(self, entry: int, names: Sequence[str]) -> Finding:
-        found = self._found(entry, names, FACTOR) or self._found(entry, names, _LARGER)
+        twice = self._found(entry, names, FACTOR)
+        found = twice or self._found(entry, names, _LARGER)
         gains = {it: self._gain(entry, [it]) for it in names if self._is_known(it)}
+        for it in twice:  # of more seeds: a key has one worth
+            if len(named := {change.name for change in it.changes}) == 1:
+                gains[named.pop()] = it.gain
         best = found[0].gain if found else 0.0
         is_slow_start = (
             self.base[entry].metric == "completion"

@@ -190,6 +190,15 @@ def test_findings_do_not_depend_on_the_number_of_processes():
     json.dumps(findings.record(alone[0]), allow_nan=False)
 
 
+def test_a_key_has_one_worth():
+    """In the sentence, which is of several seeds, and in the table of all keys."""
+    path = tc.Path(rate="20Mbps", rtt="60ms", loss="0.1%")
+    (found,) = tc.confirm(tc.run(tc.Experiment(path=path), progress=False))
+    worths = {it.changes[0].key: it.gain for it in found.found}
+    assert {"path.loss", "path.rate"} <= worths.keys()
+    assert worths == {key: found.gains[key] for key in worths}
+
+
 def test_a_run_is_not_changed_by_what_is_confirmed():
     result = tc.run({"path": FAST, "duration": "2s"}, progress=False)
     before = result.to_json()
