@@ -34,6 +34,11 @@ if TYPE_CHECKING:
 
 _PATH = click.Path(path_type=Path)
 _json_option = click.option("--json", "as_json", is_flag=True, help="Print the results as JSON.")
+_flow_option = click.option(
+    "--flow", "groups", multiple=True, metavar="KEY=VALUE,…",
+    help="Add a flow with these keys (cc, count, rtt, tunnel, …) to those of the scenario; without "
+        "a scenario, in place of the default flow. Repeatable.",
+)  # fmt: skip
 _set_option = click.option(
     "--set", "settings", multiple=True, metavar="KEY=VALUE", shell_complete=complete.keys,
     help="Set any key, such as hosts.kernel=5.10. Repeatable. `tunnelcc show experiment` lists "
@@ -189,11 +194,7 @@ def cli() -> None:
 @click.argument("scenario", required=False, type=_PATH)
 @_experiment_options
 @_set_option
-@click.option(
-    "--flow", "groups", multiple=True, metavar="KEY=VALUE,…",
-    help="Add a flow with these keys (cc, count, rtt, tunnel, …) to those of the scenario; without "
-        "a scenario, in place of the default flow. Repeatable.",
-)  # fmt: skip
+@_flow_option
 @click.option("--plot", type=_PATH, help="Save a figure (.png, .svg or .pdf).")
 @click.option(
     "--output", "-o", type=_PATH,
@@ -350,10 +351,7 @@ def run(
 @click.argument("scenario", required=False, type=_PATH)
 @_experiment_options
 @_set_option
-@click.option(
-    "--flow", "groups", multiple=True, metavar="KEY=VALUE,…",
-    help="Add a flow with these keys, as with run. Repeatable.",
-)  # fmt: skip
+@_flow_option
 @jobs_option
 @json_option
 @trust_option

@@ -7,6 +7,7 @@ is not full are random; those at the highest RTTs are of a full queue, whose siz
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from math import inf
@@ -194,12 +195,7 @@ class Direct:
     @cached_property
     def queues(self) -> Floats:
         """What the least RTT of each window is above the path's (s); NaN: not known."""
-        moments, values = self.reading.rtt_series
-        found = []
-        for start, end in zip(self.edges[:-1], self.edges[1:], strict=True):
-            inside = values[(moments >= start - 1e-6) & (moments <= end + 1e-6)]
-            found.append(float(np.min(inside)) - self.base if len(inside) else np.nan)
-        return np.array(found)
+        return self._above_base(np.min)
 
     @cached_property
     def margin(self) -> float:
@@ -529,11 +525,15 @@ class Direct:
 
     @cached_property
     def _highest(self) -> Floats:
+        return self._above_base(np.max)
+
+    def _above_base(self, pick: Callable[[Floats], float]) -> Floats:
+        """What one RTT of each window is above the path's (s); NaN: it has none."""
         moments, values = self.reading.rtt_series
         found = []
         for start, end in zip(self.edges[:-1], self.edges[1:], strict=True):
             inside = values[(moments >= start - 1e-6) & (moments <= end + 1e-6)]
-            found.append(float(np.max(inside)) - self.base if len(inside) else np.nan)
+            found.append(float(pick(inside)) - self.base if len(inside) else np.nan)
         return np.array(found)
 
     def _loss_of_datagrams(self) -> Estimate:

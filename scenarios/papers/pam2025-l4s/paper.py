@@ -1,7 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """A PAM 2025 paper: Prague beside CUBIC, BBR and BBRv3 over five queues and buffers."""
 
-from tunnelcc.apps.papers import Axis, Paper, claims, metric
+from tunnelcc.apps.papers import Axis, Claim, Paper, claims, metric
+
+
+def harm(text: str, who: str, whom: str, queue: str, classic: str, **more: str) -> Claim:
+    """Return the claim that one has over twice the other's goodput, beside a classic flow."""
+    where = {"queue": queue, "classic": classic, **more}
+    return claims.larger(text, who, whom, where, factor=2)
+
 
 paper = Paper(
     title="To Adopt or Not to Adopt L4S-Compatible Congestion Control?",
@@ -40,40 +47,42 @@ paper.figure(
         "other_rtt": metric("flow_rtt", "the other flow's RTT", flow=1, plot=False),
     },
     claims=[  # of abstract and summary: who adopts Prague may harm others, and may be harmed
-        claims.larger(
+        harm(
             "Prague harms CUBIC with ECN in a FIFO with marks of 2 BDP: over twice its goodput",
             "prague",
             "other",
-            {"queue": "FIFO with marks", "classic": "cubic-ecn", "buffer": "2bdp"},
-            factor=2,
+            "FIFO with marks",
+            "cubic-ecn",
+            buffer="2bdp",
         ),
-        claims.larger(
+        harm(
             "Prague harms CUBIC with ECN in CoDel of 2 BDP: over twice its goodput",
             "prague",
             "other",
-            {"queue": "CoDel", "classic": "cubic-ecn", "buffer": "2bdp"},
-            factor=2,
+            "CoDel",
+            "cubic-ecn",
+            buffer="2bdp",
         ),
-        claims.larger(
+        harm(
             "Prague is harmed by CUBIC without ECN in a FIFO with marks",
             "other",
             "prague",
-            {"queue": "FIFO with marks", "classic": "cubic"},
-            factor=2,
+            "FIFO with marks",
+            "cubic",
         ),
-        claims.larger(
+        harm(
             "Prague is harmed by BBR in a FIFO with marks",
             "other",
             "prague",
-            {"queue": "FIFO with marks", "classic": "bbr"},
-            factor=2,
+            "FIFO with marks",
+            "bbr",
         ),
-        claims.larger(
+        harm(
             "BBRv3 does not solve it: it harms Prague in a FIFO with marks",
             "other",
             "prague",
-            {"queue": "FIFO with marks", "classic": "bbr3"},
-            factor=2,
+            "FIFO with marks",
+            "bbr3",
         ),
         claims.equal(
             "A queue for each flow protects both", "prague", "other", 0.1, {"queue": "FQ-CoDel"}

@@ -45,10 +45,9 @@ class Naive:
     @cached_property
     def goodputs(self) -> list[float]:
         """Of each flow, bit/s."""
-        path, sizes = self.experiment.path, self._sizes
-        wire = sum(sizes.outer) + len(sizes.outer) * path.framing_bytes
-        share = (path.rate or math.inf) * sizes.mss / wire / len(self._algorithms)
-        window = 8 * sizes.window / path.rtt if path.rtt else math.inf
+        path = self.experiment.path
+        share = self._rate * self._payload / len(self._algorithms)
+        window = 8 * self._sizes.window / path.rtt if path.rtt else math.inf
         return [min(share, window, self._response(cc)) for cc in self._algorithms]
 
     def metric(self, measure: Any, flow: int | None = None, **_: Any) -> float:
@@ -80,19 +79,29 @@ class Naive:
         return arrays[name]
 
     def _response(self, algorithm: str) -> float:
-        path, mss = self.experiment.path, self._sizes.mss
-        if algorithm in _UNLIKE_RENO or not self.loss or not path.rtt:
-            return math.inf if not self.loss else (path.rate or math.inf) * (1 - self.loss)
+        rtt = self.experiment.path.rtt
+        if not self.loss:
+            return math.inf
+        if algorithm in _UNLIKE_RENO or not rtt:
+            return self._rate * (1 - self.loss)
         window = _MATHIS / math.sqrt(self.loss)
         if algorithm == "cubic":
-            window = max(window, _RFC_9438 * (path.rtt / self.loss) ** 0.75)
-        return 8 * mss * window / path.rtt
+            window = max(window, _RFC_9438 * (rtt / self.loss) ** 0.75)
+        return 8 * self._sizes.mss * window / rtt
+
+    @property
+    def _rate(self) -> float:
+        return self.experiment.path.rate or math.inf
+
+    @cached_property
+    def _payload(self) -> float:
+        """Part of the bytes on the link that is payload."""
+        outer, framing = self._sizes.outer, self.experiment.path.framing_bytes
+        return self._sizes.mss / (sum(outer) + len(outer) * framing)
 
     @cached_property
     def _utilisation(self) -> float:
-        sizes, path = self._sizes, self.experiment.path
-        wire = sum(sizes.outer) + len(sizes.outer) * path.framing_bytes
-        return math.fsum(self.goodputs) * wire / sizes.mss / (path.rate or math.inf)
+        return math.fsum(self.goodputs) / self._payload / self._rate
 
     @cached_property
     def _rtt(self) -> float:
