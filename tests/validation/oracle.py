@@ -54,9 +54,18 @@ def _log(draw: Draw, least: float, most: float) -> float:
 def _path(draw: Draw, depths: tuple[float, float] = (0.4, 4)) -> Table:
     rate = _log(draw, 4, 30)
     rtt = _log(draw, 10, 120)
-    bdp = rate * rtt * 1e3 / 8 / 1500
-    buffer = max(round(bdp * _log(draw, *depths)), 8)
+    buffer = max(round(_packets(rate, rtt) * _log(draw, *depths)), 8)
     return {"rate": f"{rate:.3f}Mbps", "rtt": f"{rtt:.4f}ms", "buffer": f"{buffer}p"}
+
+
+def _packets(rate: float, rtt: float) -> float:
+    """Return the BDP of a rate (Mbit/s) and an RTT (ms) in packets."""
+    return rate * rtt * 1e3 / 8 / 1500
+
+
+def _numbers(path: Table) -> tuple[float, float]:
+    """Return its rate (Mbit/s) and its RTT (ms)."""
+    return float(path["rate"][:-4]), float(path["rtt"][:-2])
 
 
 def experiment_of(table: Table) -> Experiment:
@@ -72,9 +81,7 @@ def _cc(draw: Draw) -> str:
 
 def _times(draw: Draw, path: Table, least: float = 10.0) -> Table:
     """Durations: a hundred round trips or more, within the most packets."""
-    rate, rtt = (
-        float(path[key][:-4] if key == "rate" else path[key][:-2]) for key in ("rate", "rtt")
-    )
+    rate, rtt = _numbers(path)
     most = MOST_PACKETS * 12e-3 / rate
     duration = min(max(least, 0.15 * rtt), most, 20)
     return {"duration": f"{duration:.1f}s", "warmup": f"{0.3 * duration:.1f}s"}
@@ -112,6 +119,12 @@ def _queued(name: str) -> Callable[[Draw], Table]:
     def make(draw: Draw) -> Table:
         found = _mix(draw) if draw.random() < 0.5 else _single(draw)
         found["path"] |= {"buffer": "1000p", "queue": name}
+        if name == "red":  # thresholds that a rate needs, and a weight that tc(8) can have
+            least = max(round(_packets(*_numbers(found["path"])) * _log(draw, 0.1, 0.5)), 5)
+            found["path"]["queue"] = {
+                "name": "red", "gentle": False, "weight": 2**-9,
+                "min_threshold": f"{least}p", "max_threshold": f"{3 * least}p",
+            }  # fmt: skip
         if name == "cake":
             rate = found["path"]["rate"]
             found["path"] |= {"rate": "1Gbps", "buffer": "4MB",
@@ -190,6 +203,7 @@ KINDS: Mapping[str, tuple[Callable[[Draw], Table], tuple[str, ...]]] = {
     "fq-codel": (_queued("fq-codel"), ("router",)),
     "pie": (_queued("pie"), ("router",)),
     "cake": (_queued("cake"), ("router",)),
+    "red": (_queued("red"), ("router",)),
     "windows": (_windows, ("models", "router")),
     "short": (_short, ("models", "router")),
     "messages": (_messages, ("models", "router")),
@@ -403,7 +417,8 @@ def main() -> None:
 @click.option("--table", type=Path, default=TABLE)
 @click.option("--minutes", type=float, default=1e9, help="Ask nothing more after this time.")
 @click.option("--kind", default="", help="Only this kind.")
-def ask_(count: int, seed: int, table: Path, minutes: float, kind: str) -> None:
+@click.option("--each", type=int, default=10**9, help="Only kinds with fewer cells than this.")
+def ask_(count: int, seed: int, table: Path, minutes: float, kind: str, each: int) -> None:
     """Let Linux answer experiments 0 to COUNT - 1 of SEED that the table does not have."""
     found = cells(table)
     known = {(it.seed, it.number) for it in found}
@@ -411,7 +426,9 @@ def ask_(count: int, seed: int, table: Path, minutes: float, kind: str) -> None:
     for number in range(count):
         if time.monotonic() - begin > 60 * minutes:
             break
-        if (seed, number) in known or (kind and drawn(seed, number)[0] != kind):
+        own = drawn(seed, number)[0]
+        enough = sum(it.kind == own for it in found) >= each
+        if (seed, number) in known or enough or (kind and own != kind):
             continue
         try:
             found.append(ask(seed, number))

@@ -124,6 +124,7 @@ def measure_virtually(
     from tunnelcc.measure import answers, beside, plan, virtual
 
     plan.check(experiment, link)
+    plan.check_programs(experiment, link)
     version = virtual.describe()
     made = plan.make(experiment, link, keep is not None, iperf)
     network = experiment.resolved

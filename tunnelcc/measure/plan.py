@@ -7,6 +7,7 @@ itself, which share no code with the models: netem and the queue disciplines of 
 
 from __future__ import annotations
 
+import math
 import os
 import shlex
 import shutil
@@ -38,7 +39,7 @@ IPERF_ROUNDS = 5.0
 _MEASURED = (
     "title", "duration", "warmup", "seed", "direction", "start_jitter", "probe_interval",
     "path.rate", "path.rtt", "path.loss", "path.buffer", "path.queue", "path.reverse_rate",
-    "path.reverse_buffer", "path.reverse_loss", "path.framing",
+    "path.reverse_buffer", "path.reverse_loss", "path.framing", "path.phase",
     "flows.cc", "flows.count", "flows.direction", "flows.start", "flows.interarrival",
     "flows.bytes", "flows.bytes_shape", "flows.bytes_most", "flows.rate", "flows.write_size",
     "flows.window", "flows.user", "flows.transport", "flows.traffic", "flows.gaps",
@@ -113,6 +114,10 @@ def check(experiment: Experiment, link: str = "models") -> None:
     problems += _of_path(experiment, link)
     if problems:
         raise ConfigError(*problems)
+
+
+def check_programs(experiment: Experiment, link: str = "models") -> None:
+    """Raise TunnelccError if a program that measures is missing."""
     for program in ("ip", "iperf3", *(("tc",) if link == "router" else ()),
                     *(("ping",) if experiment.pings else ())):  # fmt: skip
         if find(program) is None:
@@ -210,6 +215,9 @@ def _of_path(experiment: Experiment, link: str) -> Iterator[Problem]:
     for queue in (path.queue, path.backward.queue):
         if isinstance(queue, DualPi2):
             yield Problem("path.queue", queue.name, "another: few releases of tc(8) know this one")
+        if isinstance(queue, Red) and queue.gentle:
+            expected = "false: the kernel's RED has no gentle slope"
+            yield Problem("path.queue.gentle", "true", expected)
 
 
 def make(
@@ -564,11 +572,32 @@ def _discipline(way: LinkDirection, packets: int, room: int, path: Any) -> str |
             path.queue_bytes(it, way.rate, 1500)
             for it in (queue.min_threshold, queue.max_threshold)
         )
-        burst = max(round((2 * least + most) / 3 / 1500) + 1, 2)
-        words = f"red limit {room} min {least} max {most} avpkt 1500 burst {burst}"
-        words += f" bandwidth {way.rate:.0f}bit probability {queue.max_probability:g} adaptative"
-        return words.removesuffix(" adaptative") + (" ecn" if queue.ecn else "")
+        words = f"red limit {room} min {least} max {most} avpkt 1500"
+        words += f" burst {_red_burst(queue.weight, least / 1500)} bandwidth {way.rate:.0f}bit"
+        words += f" probability {queue.max_probability:g}"
+        return words + (" ecn harddrop" if queue.ecn else "")
     return None
+
+
+def _red_burst(weight: float, least: float) -> int:
+    """Return the burst from which tc(8) finds a weight, a power of two; least: threshold, packets.
+
+    Of tc_red_eval_ewma() in iproute2, which takes the largest weight with which the average of such
+    a burst stays below the threshold.
+    """
+    wanted = max(round(-math.log2(weight)), 1)
+
+    def found(burst: int) -> int:
+        for log in range(1, 32):
+            part = 2.0**-log
+            if burst + 1 - least <= (1 - (1 - part) ** burst) / part:
+                return log
+        return 32
+
+    burst = max(math.ceil(least), 1)
+    while found(burst) < wanted:
+        burst += 1
+    return burst
 
 
 def _cake(queue: Cake, rate: str) -> str:

@@ -190,6 +190,7 @@ def test_a_program_that_fails_is_told(monkeypatch):
         ({"tunnel": {"name": "wireguard", "mtu": 1300}}, "models", "tunnel.mtu"),
         ({"path.loss_pattern": "periodic", "path.loss": "1%"}, "router", "over a router"),
         ({"path.rate_steps": [["1s", "5Mbps"]]}, "router", "path.rate_steps"),
+        ({"path.queue": "red"}, "router", "path.queue.gentle = 'true': expected false"),
         ({"hosts.kernel": "5.10"}, "models", "the kernel is the one that measures"),
     ],
 )
@@ -233,6 +234,16 @@ def test_a_router_has_what_the_scenario_says():
     assert "tbf rate 10000000bit" in near[0]
     assert "fq_codel limit 500 target 10000us" in near[1]
     assert far == ["qdisc add dev server root netem delay 10185us loss 0.5% limit 1000000"]
+
+
+@pytest.mark.parametrize(("weight", "burst"), [(0.002, 48), (1 / 8, 8)])
+def test_the_routers_red_has_the_scenarios_weight(weight, burst):
+    """tc(8) is told a burst, and finds the weight from it: tc_red_eval_ewma() of iproute2."""
+    queue = {"name": "red", "gentle": False, "weight": weight}
+    experiment = _experiment(flows=[{"cc": "cubic"}]).with_({"path.queue": queue})
+    near = plan.make(experiment, "router").table["configure"]["tc near"]
+    assert "red limit 90000 min 7500 max 22500 avpkt 1500 " in near[1]
+    assert f"burst {burst} bandwidth 10000000bit probability 0.1 ecn harddrop" in near[1]
 
 
 def test_a_download_over_routers_is_limited_where_its_data_pass():

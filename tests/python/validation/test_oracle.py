@@ -9,7 +9,6 @@ from collections import defaultdict
 import pytest
 
 from tunnelcc.measure import plan
-from tunnelcc.scenario import Experiment
 from validation import oracle
 
 CELLS = oracle.cells()
@@ -29,7 +28,7 @@ def test_what_is_drawn_can_be_measured_and_is_the_same_each_time(number):
     kind, link, table = oracle.drawn(5, number)
     assert (kind, link, table) == oracle.drawn(5, number)
     assert table != oracle.drawn(6, number)[2]
-    experiment = Experiment.parse(table)
+    experiment = oracle.experiment_of(table)
     plan.check(experiment, link)
     rate = min([experiment.path.rate, *experiment.path.caps])
     assert rate * experiment.duration / 12e3 < 35_000
