@@ -252,6 +252,51 @@ def _tunnels() -> str:
     return text + _speed_defaults()
 
 
+def _programs() -> str:
+    programs, own = catalog.programs(), catalog.names()
+    text = (
+        "# Programs\n\n"
+        "Who has a program finds here what stands for it: an entry of [the catalogue](tunnels.md) "
+        "with the keys that differ. `tunnelcc run --tunnel frp` takes a name of either table, and "
+        'so do `tunnel = "frp"` in a scenario, `compare --tunnel frp,trojan` and '
+        '`Experiment(tunnel="frp")`. Keys of `tunnel` change it further. Results keep the name, '
+        "and the entry that stands for it. Not one of these programs was measured: their numbers "
+        "were read, and are labelled so; an entry's page tells which of its own were measured. "
+        "`tunnelcc show tunnel frp` prints each with its source, and "
+        "[add a tunnel](../tasks/add-a-tunnel.md) tells how to make a file of your own.\n\n"
+    )
+    rows = [
+        (f"[{name}](#{name})", it.carries, f"[{it.like}]({_of(it.like, own)})" if it.like else "–")
+        for name, it in programs.items()
+    ]
+    text += table(("name", "how it carries data", "like"), rows)
+    text += "\nPrograms with an entry of their own:\n\n"
+    entries = map(catalog.load, own)
+    text += table(
+        ("name", "what it is", "numbers are of"),
+        ((f"[{it.name}](tunnels/{it.name}.md)", it.summary, it.software) for it in entries),
+    )
+    for name, program in programs.items():
+        text += f"\n## {name}\n\n{program.carries}.\n\n"
+        facts = [("read", program.software), ("mode", program.mode)]
+        text += table(("property", "value"), [*facts, ("missing", program.missing)]) + "\n"
+        if program.like is None:
+            text += "Nothing stands for it.\n"
+        elif not program.differs:
+            text += f"Like [{program.like}]({_of(program.like, own)}); no key differs.\n"
+        else:
+            text += f"Like [{program.like}]({_of(program.like, own)}), but for:\n\n"
+            keys = program.differs.items()
+            differs = [(_code(key), it.text(), it.label, it.source) for key, it in keys]
+            text += table(("key of the entry", "value", "label", "source"), differs)
+    return text
+
+
+def _of(name: str, own: Sequence[str]) -> str:
+    """Return the address of what stands for a program, from the page of programs."""
+    return f"tunnels/{name}.md" if name in own else f"#{name}"
+
+
 def _speed_defaults() -> str:
     """Return a table of the defaults of each entry that decide its speed."""
     headings = (
@@ -520,6 +565,7 @@ _PAGES: dict[str, Callable[[], str]] = {
     "metrics": _metrics,
     "measurements": _measurements,
     "tunnels": _tunnels,
+    "programs": _programs,
     "congestion-controls": _congestion_controls,
     "profiles": _profiles,
 }

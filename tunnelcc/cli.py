@@ -818,14 +818,15 @@ def plot(
 
 @cli.command("list")
 @click.argument(
-    "part", metavar="[tunnels|cc|profiles|payloads|traffic]", required=False,
-    shell_complete=complete.choices("tunnels", "cc", "profiles", "payloads", "traffic"),
+    "part", metavar="[tunnels|programs|cc|profiles|payloads|traffic]", required=False,
+    shell_complete=complete.choices("tunnels", "programs", "cc", "profiles", "payloads", "traffic"),
 )  # fmt: skip
 @json_option
 def list_(part: str | None) -> None:
-    """List tunnels, algorithms, profiles, payloads and traffic, or one of these.
+    """List tunnels, programs, algorithms, profiles, payloads and traffic, or one of these.
 
-    These are the names that experiments accept.
+    These are the names that experiments accept. A program, such as frp or trojan, is the tunnel
+    that stands for it with keys that differ: `show tunnel frp` has them.
     """
     from tunnelcc.report import catalogue
 

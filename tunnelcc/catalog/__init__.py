@@ -1,21 +1,26 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Tunnels as data: one TOML file each, with a label and a source for every number.
 
-``tunnels/*.toml`` are the built-in tunnels. A user's own file may be given by its path. A new kind
+``tunnels/*.toml`` are the built-in tunnels. A user's own file may be given by its path, and a
+program by the name that people know (``named.toml``). A new kind
 of tunnel needs its own module here and its class in ``entry_class``, its specification in
 ``tunnelcc.specification.tunnels`` and its overview in ``tunnelcc.report.overview``.
 """
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tunnelcc.catalog.cited import LABELS, Cited, settings
 from tunnelcc.catalog.entry import Entry
 from tunnelcc.errors import MISSING, ConfigError, Problem, unknown_name
 from tunnelcc.schema.library import Library
 from tunnelcc.schema.toml import read_toml
+
+if TYPE_CHECKING:
+    from tunnelcc.catalog.named import Program
 
 __all__ = [
     "DIRECTORY",
@@ -26,10 +31,13 @@ __all__ = [
     "Entry",
     "commands",
     "entry_class",
+    "is_known",
     "load",
     "names",
     "path_of",
+    "programs",
     "settings",
+    "stands_for",
     "suggestion",
 ]
 
@@ -72,36 +80,103 @@ def _parse(table: dict[str, Any]) -> Entry:
 _CALLED = {
     "esp": ("ipsec-esp",),
     "fec": ("udpspeeder", "tinyfecvpn", "sdwan-fec"),
+    "clash": ("shadowsocks", "trojan", "vless-tls"),
+    "dco": ("openvpn-dco",),
+    "derp": ("tailscale-derp",),
     "gost": ("gost-relay-wss", "gost-http2"),
     "h2": ("gost-http2",),
+    "grpc": ("vless-grpc",),
     "http": ("gost-http2",),
     "http2": ("gost-http2",),
     "https": ("gost-http2", "gost-relay-wss"),
     "hysteria": ("hysteria2",),
     "ipsec": ("ipsec-esp",),
     "kcp": ("kcptun", "gost-kcp"),
+    "masque": ("gost-quic",),
+    "naiveproxy": ("naive",),
     "openvpn": ("openvpn-udp", "openvpn-tcp"),
     "proxy": ("gost-socks5", "gost-http2", "ssh-forward"),
+    "outline": ("shadowsocks",),
     "quic": ("gost-quic", "tuic", "hysteria2"),
+    "reality": ("vless-reality",),
     "relay": ("gost-relay-ws", "gost-relay-wss"),
     "sdwan": ("sdwan-fec", "sdwan-tcp-opt"),
+    "sing-box": ("sing-mux-h2mux", "vless-tls", "trojan"),
+    "sing-mux": ("sing-mux-smux", "sing-mux-yamux", "sing-mux-h2mux"),
     "smux": ("gost-relay-mws", "gost-relay-mwss"),
     "socks": ("gost-socks5",),
     "socks5": ("gost-socks5",),
     "ssh": ("ssh-forward", "ssh-tun"),
+    "ss": ("shadowsocks", "shadowsocks-2022"),
     "tls": ("gost-relay-wss", "gost-http2"),
+    "v2ray": ("vmess-ws", "vless-ws", "vless-tls"),
+    "vision": ("vless-vision",),
+    "vless": ("vless-tls", "vless-ws", "vless-grpc", "vless-xhttp", "vless-reality"),
+    "vmess": ("vmess-tls", "vmess-ws"),
     "vpn": ("wireguard", "openvpn-udp", "ipsec-esp"),
     "websocket": ("gost-relay-ws", "gost-relay-wss"),
     "wg": ("wireguard",),
     "ws": ("gost-relay-ws",),
+    "xhttp": ("vless-xhttp",),
+    "xray": ("vless-tls", "vless-vision", "vless-xhttp"),
+    "yamux": ("frp", "sing-mux-yamux"),
     "wss": ("gost-relay-wss",),
 }
 
-_LIBRARY = Library(DIRECTORY, _parse, "none", kinds=_CALLED)
+
+def programs() -> dict[str, Program]:
+    """Return the programs that people know by name, some of which have an entry of that name."""
+    from tunnelcc.catalog import named  # most runs need none of them
+
+    return named.programs()
+
+
+_LIBRARY = Library(
+    DIRECTORY, _parse, "none", "a program of `tunnelcc list programs`",
+    kinds=_CALLED, also=programs,
+)  # fmt: skip
 names = _LIBRARY.names
-path_of = _LIBRARY.path_of
-load = _LIBRARY.load
 suggestion = _LIBRARY.suggestion
+
+
+def is_known(name: str) -> bool:
+    """Whether a name is that of an entry or of a program."""
+    return name in names() or name in programs()
+
+
+def stands_for(name: str) -> str | None:
+    """Return the entry or program that stands for the program ``name``; None: it is none."""
+    if name.endswith(".toml") or name in (*names(), "none"):
+        return None
+    program = programs().get(name)
+    return program.like if program else None
+
+
+def path_of(name: str) -> Path:
+    """Return the file that has the tunnel ``name``, which must exist."""
+    from tunnelcc.catalog import named
+
+    return named.FILE if stands_for(name) else _LIBRARY.path_of(name)
+
+
+def load(name: str) -> Entry:
+    """Return the entry ``name``, that of the program ``name``, or the one in a .toml file.
+
+    Raises ConfigError. Its keys are relative to the entry.
+    """
+    if name in names() or name.endswith(".toml") or name not in programs():
+        return _LIBRARY.load(name)
+    return _of_program(name)
+
+
+@cache
+def _of_program(name: str) -> Entry:
+    from tunnelcc.catalog import named
+
+    try:
+        return _parse(named.tables(name, DIRECTORY))
+    except ConfigError as error:
+        raise error.located_in(named.FILE) if error.problems[0].key else error from None
 
 
 def commands(tunnel: str) -> list[str]:

@@ -42,6 +42,9 @@ def _tunnels(_: click.Context) -> Iterable[tuple[str, str]]:
     yield "none", "no tunnel"
     for name in catalog.names():
         yield name, catalog.load(name).summary
+    for name, program in catalog.programs().items():
+        if name not in catalog.names() and program.like is not None:
+            yield name, program.text()
 
 
 def _algorithms(_: click.Context) -> Iterable[tuple[str, str]]:

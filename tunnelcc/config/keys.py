@@ -267,8 +267,8 @@ class ExperimentKeys(Model):
             return self.tunnel
         if name in self.tunnels:
             return self.tunnels[name]
-        known = (*self.tunnels, *catalog.names(), "none")
-        if name not in known and not name.endswith(".toml"):
+        is_known = name in (*self.tunnels, "none") or catalog.is_known(name)
+        if not is_known and not name.endswith(".toml"):
             raise ConfigError(self._unknown(name))
         tunnel: Tunnel | None = None if name == "none" else Tunnel.parse(name)
         return tunnel

@@ -231,7 +231,7 @@ class Under(PacketTunnel):
 
     @classmethod
     def _may_be_named(cls, name: str) -> bool:
-        return name not in catalog.names() and not name.endswith(".toml")
+        return not catalog.is_known(name) and not name.endswith(".toml")
 
 
 class KcpKeys(Model):

@@ -21,6 +21,7 @@ from tunnelcc.schema import keys_of, listed_as
 from tunnelcc.schema.units import format_size
 
 if TYPE_CHECKING:
+    from tunnelcc.catalog.named import Program
     from tunnelcc.hosts.costs import Profile
     from tunnelcc.report.overview import Overview
 
@@ -28,6 +29,11 @@ if TYPE_CHECKING:
 def _tunnels() -> Iterator[tuple[str, ...]]:
     for entry in map(catalog.load, catalog.names()):
         yield entry.name, entry.summary, entry.software
+
+
+def _programs() -> Iterator[tuple[str, ...]]:
+    for name, program in catalog.programs().items():
+        yield name, program.text(), program.software
 
 
 def _algorithms() -> Iterator[tuple[str, ...]]:
@@ -40,6 +46,7 @@ def _algorithms() -> Iterator[tuple[str, ...]]:
 #: The parts of the list, by name: the heading, and what gives the rows.
 _LISTS: Mapping[str, tuple[str, Callable[[], Iterable[tuple[str, ...]]]]] = {
     "tunnels": ("Tunnels", _tunnels),
+    "programs": ("Programs for which one of them stands, with keys that differ", _programs),
     "cc": ("Congestion controls", _algorithms),
     "profiles": (
         "Cost profiles of hosts", lambda: ((it, costs.load(it).summary) for it in costs.names())
@@ -52,7 +59,7 @@ _LISTS: Mapping[str, tuple[str, Callable[[], Iterable[tuple[str, ...]]]]] = {
 
 
 def print_list(part: str | None = None) -> None:
-    """Print tunnels, congestion controls, profiles, payloads and traffic, one per line.
+    """Print tunnels, programs, congestion controls, profiles, payloads and traffic, one per line.
 
     ``part``: only these. Raises ConfigError for a part that is not there.
     """
@@ -168,6 +175,10 @@ def print_tunnel(name: str, mode: str | None = None) -> None:
     """
     from tunnelcc.report.overview import overview  # with all classes of tunnels
 
+    if name not in catalog.names() and (program := catalog.programs().get(name)) is not None:
+        _print_program(name, program)
+        if program.like is None:
+            return
     try:
         entry = catalog.load(name)
         view = overview(entry, mode)
@@ -194,6 +205,22 @@ def print_tunnel(name: str, mode: str | None = None) -> None:
     records.tell("wire_bytes", lambda: _ratios(view))
     moments_of = view.round_trips.items()
     records.tell("round_trips", [{"for": it, "round_trips": count} for it, count in moments_of])
+
+
+def _print_program(name: str, program: Program) -> None:
+    """Print what stands for a program, and where it differs."""
+    rows = [
+        ("program", program.software), ("mode", program.mode), ("carries", program.carries),
+        ("stands for it", program.text()), ("missing", program.missing),
+    ]  # fmt: skip
+    out = console()
+    out.print(name, style="bold", markup=False)
+    out.print(grid(rows))
+    records.tell("program", [{"name": name, "like": program.like or "", **dict(rows)}])
+    if program.differs:
+        differs = [(key, it.text(), it.label, it.source) for key, it in program.differs.items()]
+        _print("differs", ("key", "value", "label", "source"), differs)
+    out.print()
 
 
 def _ratios(view: Overview) -> Iterator[dict[str, float]]:

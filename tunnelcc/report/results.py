@@ -294,7 +294,7 @@ def _references(results: xarray.Dataset) -> list[tuple[str, str]]:
             fields = {"title": f"{{{latex(it.name)}: {latex(it.summary)}}}",
                       "note": f"{{As simulated after {latex(it.source)}}}"}  # fmt: skip
             found.append((it.name, _entry("misc", it.name, fields)))
-    for name in catalog.names():
+    for name in (*catalog.names(), *catalog.programs()):
         if re.search(rf'[="]\s*"?{re.escape(name)}"', results.attrs["scenario"]):
             entry = catalog.load(name)
             fields = {"title": f"{{{latex(entry.summary)}}}",

@@ -7,8 +7,9 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from tunnelcc import core
+from tunnelcc import catalog, core
 from tunnelcc._version import __version__
+from tunnelcc.config.tunnel import Tunnel
 from tunnelcc.network.resolved import ResolvedNetwork
 
 
@@ -22,9 +23,15 @@ def of(network: ResolvedNetwork) -> dict[str, Any]:
     return {
         **here(),
         "kernel": kernels(network),
-        "entries": {it.keys.name: it.keys.entry.version for it in network.tunnels},
+        "entries": {it.keys.name: _entry(it.keys) for it in network.tunnels},
         "seed": network.experiment.seed,
     }
+
+
+def _entry(tunnel: Tunnel) -> str:
+    """Return the version of a tunnel's entry; of a program also what stands for it."""
+    like = catalog.stands_for(tunnel.name)
+    return tunnel.entry.version + (f" like {like}" if like else "")
 
 
 def kernels(network: ResolvedNetwork) -> str:

@@ -18,7 +18,8 @@ class Library(Generic[Item]):
 
     ``parse`` makes an item from a file's tables. The item has the file's name unless the tables
     name it. Files in ``directory`` are read once. ``others``: further valid names, for error
-    messages. ``kinds``: word of a user, in lower case → names of items that it may mean.
+    messages. ``kinds``: word of a user, in lower case → names of items that it may mean. ``also``:
+    returns names that a wrong one may have meant, besides the items'.
     """
 
     def __init__(
@@ -27,11 +28,13 @@ class Library(Generic[Item]):
         parse: Callable[[dict[str, Any]], Item],
         *others: str,
         kinds: Mapping[str, Sequence[str]] | None = None,
+        also: Callable[[], Iterable[str]] = tuple,
     ) -> None:
         self._directory = directory
         self._parse = parse
         self._others = others
         self._kinds = kinds or {}
+        self._also = also
         self._names: tuple[str, ...] | None = None
         self._read: dict[str, Item] = {}
 
@@ -71,7 +74,7 @@ class Library(Generic[Item]):
         meant = self._kinds.get(name.lower(), ())
         if meant:
             return f"did you mean {' or '.join(map(repr, meant))}?"
-        return nearest(name, (*others, *self.names()))
+        return nearest(name, (*others, *self.names(), *self._also()))
 
     def _item(self, path: Path, table: dict[str, Any]) -> Item:
         return self._parse({"name": path.stem, **table})

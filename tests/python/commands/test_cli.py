@@ -123,12 +123,13 @@ def test_list_shows_everything(run):
 
 
 def test_list_shows_one_of_its_parts(run):
-    parts = [run("list", it)[1] for it in ("tunnels", "cc", "profiles", "payloads", "traffic")]
+    names = ("tunnels", "programs", "cc", "profiles", "payloads", "traffic")
+    parts = [run("list", it)[1] for it in names]
     assert "\n".join(parts) == run("list")[1]
     assert all(parts)
     code, _, err = run("list", "tunels")
     assert code == 2
-    assert "one of tunnels, cc, profiles, payloads, traffic (did you mean 'tunnels'?)" in err
+    assert f"one of {', '.join(names)} (did you mean 'tunnels'?)" in err
 
 
 def test_show_experiment_has_every_key_with_its_default(run):

@@ -43,6 +43,7 @@ def test_names_are_completed(shell, tmp_path):
         (("run", "--set", "path.los"), "path.loss="),
         (("reproduce", "gost"), "gost-thesis"),
         (("show", "tunnel", "kcpt"), "kcptun"),
+        (("compare", "--tunnel", "frp,troj"), "frp,trojan"),
         (("plot", "ru"), "runs/mine"),
         (("store", "ls", "mi"), "mine"),
     ):

@@ -44,6 +44,12 @@ def test_the_reference_has_all_that_there_is():
         assert f"[{name}](tunnels/{name}.md)" in _column(pages["reference/tunnels.md"], "name")
         settings = [setting for setting, *_ in catalog.settings(catalog.load(name))]
         assert _column(pages[f"reference/tunnels/{name}.md"], "setting") == settings
+    programs = pages["reference/programs.md"]
+    for name, program in catalog.programs().items():
+        assert f"[{name}](#{name})" in _column(programs, "name")
+        assert f"\n## {name}\n" in programs
+        assert set(program.differs) <= set(_column(programs, "key of the entry"))
+        assert not program.like or f"[{program.like}](" in programs
     for name in (*core.congestion_controls(), *core.ns3_congestion_controls()):
         page = pages[f"reference/congestion-controls/{name.replace('::', '-')}.md"]
         named = [parameter.name for parameter in core.congestion_parameters(name)]
