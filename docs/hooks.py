@@ -61,10 +61,10 @@ _RESULT = re.compile(r'<img alt="([^"]*)" src="([^"]*repository/results/[^"]+\.s
 _DRAWING = re.compile(r'<img alt="([^"]*)" src="([^"]*pictures/([\w-]+)\.svg)" ?/?>')
 
 
-def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """Name the version below each page."""
-    config.copyright = f"tunnelcc {__version__}"
-    return config
+def on_page_context(context: Any, page: Page, config: MkDocsConfig, nav: Navigation) -> None:
+    """Name the version below each page, with a link to what changed."""
+    changes = posixpath.relpath(f"{_HOME}/CHANGELOG.html", posixpath.dirname(page.url) or ".")
+    config.copyright = f'tunnelcc {__version__}, <a href="{changes}">change log</a>'
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:

@@ -31,10 +31,11 @@ UNIVERSAL_USE = (
     "tunnelcc doctor",
     "tunnelcc run --rate 100Mbps --rtt 100ms --loss 1% --cc bbr --flows 4 "
     "--tunnel gost-relay-wss --plot run.png",
-    "tunnelcc sweep --axis cc=bbr,cubic --axis path.loss=0,1% --seeds 5 --set duration=5s -o s.nc",
+    "tunnelcc sweep --axis cc=bbr,cubic --axis path.loss=0,1% --seeds 5 --set duration=5s "
+    "--store s -o s.csv",
     "tunnelcc compare --tunnel none,wireguard,gost-relay-wss --cc bbr,cubic --loss 1% --seeds 3 "
     "--duration 5s",
-    "tunnelcc plot s.nc -o sweep.png",
+    "tunnelcc plot s -o sweep.png",
 )
 
 # What a user who has nothing but the wheel does first.

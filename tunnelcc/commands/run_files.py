@@ -64,6 +64,7 @@ _FORMATS: dict[str, Callable[[Result], bytes]] = {
 def check(file: Path) -> None:
     """Raise ConfigError if a run cannot be written to ``file``."""
     _format_of(file)
+    files.check_netcdf("--output", file)
     files.check_file("--output", file)
 
 

@@ -89,8 +89,6 @@ def _likelihood(
     generator: np.random.Generator,
 ) -> Callable[[Floats], Floats]:
     """Return a function: values, shape (point, value) → log of their likelihood."""
-    from scipy.interpolate import RBFInterpolator
-
     has_run = np.array([it is not None for it in results])
     if has_run.sum() < 2 * len(bounds):
         raise ValueError("too few runs")
@@ -118,30 +116,54 @@ def _likelihood(
         found = np.empty_like(scaled)
         for fold in range(_FOLDS):
             own = folds == fold
-            others = RBFInterpolator(points[~own], scaled[~own], smoothing=strength)
-            found[own] = others(points[own])
+            others = _splines(points[~own], scaled[~own], strength)
+            found[own] = _terms(points[own], points[~own]) @ others
         error = np.mean(np.abs(found - scaled)[:near], axis=0)
         better = error < least
         least[better], smoothing[better] = error[better], strength
         errors[:, better] = (found - scaled)[:near, better]
-    emulators = [
-        (smoothing == it, RBFInterpolator(points, scaled[:, smoothing == it], smoothing=it))
-        for it in np.unique(smoothing)
-    ]
+    emulator = np.empty((len(points) + 1 + points.shape[1], size))
+    for strength in np.unique(smoothing):
+        columns = smoothing == strength
+        emulator[:, columns] = _splines(points, scaled[:, columns], strength)
     covariance = errors.T @ errors / near
     diagonal = np.diag(np.diag(covariance) + _LEAST_ERROR**2)
     spread_of_errors = _INFLATED * ((1 - _SHRUNK) * covariance + _SHRUNK * diagonal)
     inverse = np.linalg.inv(spread_of_errors)
 
     def likelihood(there: Floats) -> Floats:
-        away = np.empty((len(there), size))
-        for columns, emulator in emulators:
-            away[:, columns] = emulator((there - middle) / width) - goal[columns]
+        away = _terms((there - middle) / width, points) @ emulator - goal
         squares = np.einsum("ij,jk,ik->i", away, inverse, away)
         found: Floats = -0.5 * (_FREEDOM + size) * np.log1p(squares / _FREEDOM)
         return found
 
     return likelihood
+
+
+def _splines(points: Floats, values: Floats, smoothing: float) -> Floats:
+    """Return the factors of thin-plate splines' terms, shape (term, feature).
+
+    The splines of Duchon with a linear polynomial, which smooth as those of Wahba (Spline models
+    for observational data, 1990, chapter 2) do.
+    """
+    size, terms = len(points), _terms(points, points)
+    system = np.zeros((terms.shape[1], terms.shape[1]))
+    system[:size] = terms
+    system[size:, :size] = terms[:, size:].T
+    system[range(size), range(size)] += smoothing
+    right = np.zeros((len(system), values.shape[1]))
+    right[:size] = values
+    found: Floats = np.asarray(np.linalg.solve(system, right), dtype=np.float64)
+    return found
+
+
+def _terms(places: Floats, points: Floats) -> Floats:
+    """Return r² log r of the distances to ``points``, 1, and the values; shape (place, term)."""
+    away = places[:, None] - points
+    squares = np.einsum("ijk,ijk->ij", away, away)
+    curved = 0.5 * squares * np.log(np.maximum(squares, np.finfo(float).tiny))
+    found: Floats = np.hstack([curved, np.ones((len(places), 1)), places])
+    return found
 
 
 def _sampled(

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from heapq import heappop, heappush
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -294,21 +295,17 @@ class Topology:
         return self._delays[end]
 
     def _search(self, end: str) -> dict[str, int]:
-        import networkx
-
-        delays: dict[str, int] = networkx.single_source_dijkstra_path_length(
-            self._graph, end, weight="weight"
-        )
+        """Dijkstra's algorithm."""
+        delays: dict[str, int] = {}
+        waiting = [(0, end)]
+        while waiting:
+            delay, here = heappop(waiting)
+            if here in delays:
+                continue
+            delays[here] = delay
+            for host, link in self._neighbours[here].items():
+                heappush(waiting, (delay + self._weights[link], host))
         return delays
-
-    @cached_property
-    def _graph(self) -> object:
-        import networkx  # takes a while, and one path needs none of it
-
-        graph = networkx.Graph()
-        for name, link in self.links.items():
-            graph.add_edge(*link.ends, weight=self._weights[name])
-        return graph
 
 
 def of_network(network: Network, path: Path, direction: str = "up") -> Topology:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import importlib.util
 import os
 import shutil
 import tempfile
@@ -32,6 +33,13 @@ def check_file(option: str, file: Path) -> None:
     except OSError as error:
         expected = "a file that can be written"
         raise ConfigError(Problem(option, str(file), expected, error.strerror or "")) from None
+
+
+def check_netcdf(option: str, file: Path) -> None:
+    """Raise ConfigError if ``file`` is a .nc file, and what writes and reads them is missing."""
+    if file.suffix == ".nc" and importlib.util.find_spec("scipy") is None:
+        expected = "another kind of file, or scipy: pip install 'tunnelcc[netcdf]'"
+        raise ConfigError(Problem(option, str(file), expected))
 
 
 def make_directory(option: str, directory: Path) -> None:

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from tunnelcc.metrics import METRICS
 from tunnelcc.network.topology import ResolvedLink, Step, Topology
 from tunnelcc.network.traffic import Traffic
@@ -53,6 +55,8 @@ _NOT_LIMITED = "#C4C4C4"
 _OTHER = "#999999"
 # Factors of the places of a network of any shape, to fit the axes; hosts beyond which it is larger.
 _WIDER, _HIGHER, _SMALL = 2.0, 1.4, 4
+# Its places are looked for in so many steps, until one moves none by so many links.
+_STEPS, _STILL = 1000, 1e-5
 # Where groups have the colours of their algorithms, UDP has none.
 _OF_UDP = "#555555"
 
@@ -233,12 +237,16 @@ def _as_row(topology: Topology) -> list[str] | None:
 
 def _by_distance(topology: Topology, client: str, server: str) -> dict[str, Place]:
     """Return positions of hosts of any network; hosts with few links between them are close."""
-    import networkx
-
-    graph = networkx.Graph([link.ends for link in topology.links.values()])
-    if not networkx.is_connected(graph):
+    joined = dict.fromkeys(host for link in topology.links.values() for host in link.ends)
+    graph: dict[str, list[str]] = {host: [] for host in joined}
+    for link in topology.links.values():
+        one, other = link.ends
+        graph[one].append(other)
+        graph[other].append(one)
+    spread = _spread(graph)
+    if spread is None:
         return _circle(topology.hosts)
-    positions = networkx.kamada_kawai_layout(graph, pos=networkx.circular_layout(graph))
+    positions = dict(zip(graph, spread, strict=True))
     if positions[client][0] > positions[server][0]:
         positions = {host: (-x, y) for host, (x, y) in positions.items()}
     larger = max(1.0, len(positions) / _SMALL)
@@ -252,6 +260,36 @@ def _by_distance(topology: Topology, client: str, server: str) -> dict[str, Plac
         side = _widest_gap([math.atan2(dy, dx) for dx, dy in ways])
         places[host] = Place(wider * float(x), higher * float(y), (math.cos(side), math.sin(side)))
     return places
+
+
+def _spread(graph: dict[str, list[str]]) -> list[tuple[float, float]] | None:
+    """Return places between -1 and 1, as far apart as there are links between; None: cut in parts.
+
+    They have least stress, in squares of relative errors (Kamada and Kawai, 1989). Each step
+    brings it down (Gansner et al., Graph drawing by stress majorization, 2004, equation 8).
+    """
+    numbers = {host: number for number, host in enumerate(graph)}
+    away = np.full((len(graph), len(graph)), np.inf)
+    np.fill_diagonal(away, 0)
+    for host, near in graph.items():
+        away[numbers[host], [numbers[it] for it in near]] = 1
+    for middle in range(len(graph)):
+        away = np.minimum(away, away[:, middle, None] + away[middle])
+    if np.isinf(away).any():
+        return None
+    weights = np.where(away > 0, 1 / np.maximum(away, 1) ** 2, 0)
+    inverse = np.linalg.pinv(np.diag(weights.sum(axis=1)) - weights)
+    turns = np.linspace(0, math.tau, len(graph), endpoint=False)
+    places = np.column_stack([np.cos(turns), np.sin(turns)]) * len(graph) / math.tau
+    for _ in range(_STEPS):
+        apart = np.linalg.norm(places[:, None] - places, axis=2)
+        pulls = -weights * away / np.where(apart > 0, apart, np.inf)
+        before, places = places, inverse @ ((pulls - np.diag(pulls.sum(axis=1))) @ places)
+        if np.abs(places - before).max() < _STILL:
+            break
+    places -= places.mean(axis=0)
+    places /= np.abs(places).max()
+    return [(float(x), float(y)) for x, y in places]
 
 
 def _widest_gap(angles: Sequence[float]) -> float:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from tunnelcc import system
 from tunnelcc.errors import ConfigError, Problem, TunnelccError
 from tunnelcc.metrics import STORED, TEXTS, AnyMetric, Metric, own_metrics
+from tunnelcc.output import files
 from tunnelcc.output.progress import RunsProgress
 from tunnelcc.results import provenance as made
 from tunnelcc.running import memory
@@ -288,6 +289,7 @@ def _dataset(
 def _open_netcdf(path: Path) -> xarray.Dataset:
     import xarray
 
+    files.check_netcdf("results", path)
     expected = "a file written by `tunnelcc store export`"
     try:
         # Not from the file itself, whose locks may be the affair of a Dask scheduler that is gone.

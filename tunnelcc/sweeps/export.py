@@ -31,6 +31,7 @@ def check_file(file: Path) -> None:
         raise ConfigError(Problem("output", str(file), expected, hint))
     if file.suffix == ".parquet":
         columns.need_pyarrow()
+    files.check_netcdf("output", file)
     if not file.parent.is_dir():
         raise ConfigError(Problem("output", str(file), "a file in an existing directory"))
     files.check_file("output", file)

@@ -668,6 +668,36 @@ def test_comparing_loads_neither_scipy_nor_dask(tmp_path):
     assert re.findall(r"\| +(scipy|dask|distributed)$", done.stderr, re.MULTILINE) == []
 
 
+def test_what_no_sweep_needs_is_an_extra(tmp_path):
+    """In this process, nothing imports scipy: so it is where only tunnelcc was installed."""
+    ring = "links={a={between=['host0','r']},b={between=['r','host2']}},shape='line',size=2"
+    commands = [
+        ["sweep", "--axis", "cc=bbr,cubic", "--set", "duration=1s", "--seeds", "2", "--store", "s"],
+        ["plot", "s", "-o", "sweep.png"],
+        ["run", "--duration", "1s", "--set", f"network={{{ring}}}", "--plot", "network.png"],
+        ["run", "--duration", "8s", "--set", "path.loss=0.2%", "-o", "run.json"],
+        ["fit", "run.json"],
+        ["run", "--duration", "1h", "-o", "run.nc"],
+        ["store", "export", "--store", "s", "sweep", "s.nc"],
+        ["plot", "old.nc", "-o", "old.png"],
+    ]
+    script = (
+        "import sys; sys.modules['scipy'] = None; from tunnelcc.cli import main\n"
+        f"for words in {commands!r}:\n"
+        "    sys.argv = ['tunnelcc', *words]\n"
+        "    try: main()\n"
+        "    except SystemExit as end: print('status', end.code, flush=True)"
+    )
+    (tmp_path / "old.nc").touch()
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=tmp_path
+    )
+    status = [line.split()[1] for line in done.stdout.splitlines() if line.startswith("status")]
+    assert status == ["2"] * 3, done.stderr
+    assert done.stderr.count("pip install 'tunnelcc[netcdf]'") == 3
+    assert (tmp_path / "network.png").exists()
+
+
 def test_every_name_of_the_package_can_be_had():
     for name in tc.__all__:
         assert getattr(tc, name) is not None

@@ -10,13 +10,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.interpolate import RBFInterpolator
 
 import tunnelcc as tc
 from helpers import ROOT
 from tunnelcc import fit as fits
 from tunnelcc.analysis.values import Reason
 from tunnelcc.fit.reading import reading
-from tunnelcc.fit.search import interval, search
+from tunnelcc.fit.search import _splines, _terms, interval, search
 from tunnelcc.formats import iperf3
 from tunnelcc.formats.measurement import Measurement, Pings, Stream
 from tunnelcc.words import fits as words
@@ -84,6 +85,15 @@ def test_pings_tell_the_rtt_and_jitter():
     assert found["rtt"].value == pytest.approx(0.04, rel=0.01)
     least, most = found["jitter"].interval
     assert least < 1e-3 < most
+
+
+def test_splines_are_scipys():
+    random = np.random.default_rng(1)
+    points, values, places = (random.normal(size=size) for size in ((40, 3), (40, 2), (9, 3)))
+    for smoothing in (1e-3, 1.0):
+        theirs = RBFInterpolator(points, values, smoothing=smoothing)(places)
+        ours = _terms(places, points) @ _splines(points, values, smoothing)
+        np.testing.assert_allclose(ours, theirs, rtol=1e-9)
 
 
 def test_the_search_finds_what_made_the_features():

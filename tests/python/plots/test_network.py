@@ -15,7 +15,7 @@ from matplotlib.patches import FancyArrowPatch
 
 import tunnelcc as tc
 from tunnelcc.plots import plot_network, plot_run
-from tunnelcc.plots.network import has_network, place_hosts
+from tunnelcc.plots.network import _spread, has_network, place_hosts
 from tunnelcc.plots.selection import Selection
 from tunnelcc.plots.theory import capacity, experiments, theory_lines
 
@@ -109,6 +109,19 @@ def test_other_networks_are_laid_out_by_distance():
         return math.dist((places[one].x, places[one].y), (places[other].x, places[other].y))
 
     assert apart("host0", "relay") > apart("host1", "relay")
+
+
+def test_hosts_lie_as_far_apart_as_links_are_between_them():
+    """A path is a straight line; a ring of four is a square, whose stress is known."""
+    path = {"a": ["b"], "b": ["a", "c"], "c": ["b", "d"], "d": ["c"]}
+    places = _spread(path)
+    steps = [math.dist(one, other) for one, other in itertools.pairwise(places)]
+    assert steps == pytest.approx([math.dist(places[0], places[3]) / 3] * 3, rel=0.02)
+    ring = _spread({"a": ["b", "d"], "b": ["a", "c"], "c": ["b", "d"], "d": ["c", "a"]})
+    sides = [math.dist(ring[i], ring[i - 1]) for i in range(4)]
+    assert sides == pytest.approx([sides[0]] * 4, rel=1e-3)
+    assert math.dist(ring[0], ring[2]) == pytest.approx(math.sqrt(2) * sides[0], rel=1e-3)
+    assert _spread({"a": ["b"], "b": ["a"], "c": ["d"], "d": ["c"]}) is None
 
 
 def _sites(count: int) -> tc.Result:
