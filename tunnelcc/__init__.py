@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from tunnelcc.config import Tcp as Tcp
     from tunnelcc.config import Tunnel as Tunnel
     from tunnelcc.errors import ConfigError as ConfigError
+    from tunnelcc.errors import Interrupted as Interrupted
     from tunnelcc.errors import RunError as RunError
     from tunnelcc.errors import TunnelccError as TunnelccError
     from tunnelcc.metrics import metric as metric
@@ -70,6 +71,7 @@ _HOME = {
     "Tcp": "config",
     "Tunnel": "config",
     "ConfigError": "errors",
+    "Interrupted": "errors",
     "RunError": "errors",
     "TunnelccError": "errors",
     "metric": "metrics",

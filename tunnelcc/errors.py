@@ -100,6 +100,19 @@ class RunError(TunnelccError):
     """A run that did not finish."""
 
 
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C while several runs were simulated.
+
+    ``results``: those of the finished runs, None for the others, in their order.
+    """
+
+    def __init__(self, results: list[Any]) -> None:
+        finished = sum(it is not None for it in results)
+        where = "in the exception's attribute results (sys.last_value.results at a prompt)"
+        super().__init__(f"{finished} of {len(results)} runs are finished: {where}")
+        self.results = results
+
+
 #: Names of keys and metrics that are gone → the new one, and the version that renamed it. They are
 #: told for two versions, and the change log of that version has both.
 RENAMED = {

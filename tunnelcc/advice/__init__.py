@@ -83,7 +83,6 @@ class Turn:
 
     path: str
     best: str
-    value: float
     gain: Difference
 
 
@@ -385,22 +384,22 @@ def _ranked(
             if np.isfinite(values[point][number]).any()
         }  # fmt: skip
         if there:
-            found[number] = max(there, key=lambda point: better * there[point]), there
+            found[number] = max(there, key=lambda point: better * there[point])
     gains = _in_one_unit(
         {
             number: (values[first][number], values[best][number])
-            for number, (first, _) in found.items() if first != best
+            for number, first in found.items() if first != best
         },
         paired.each_of(rivals * len(paths)),
     )  # fmt: skip
     turns = []
     for number, gain in gains.items():
-        first, there = found[number]
+        first = found[number]
         if gain.verdict == ("more" if goal.is_higher else "less"):
             winner = Candidate(
                 tunnels[first[0]], shown[first], 0.0, None, "", (), 0.0, 0.0, 0.0
             ).name
-            turns.append(Turn(paths[number], winner, there[first], gain))
+            turns.append(Turn(paths[number], winner, gain))
     return Advice(
         goal, conditions, candidates, turns, paths[1:], seeds, failed,
         (results.isel(point=0) if "point" in results.dims else results).assign_attrs(

@@ -25,7 +25,6 @@ from tunnelcc.output import records
 from tunnelcc.output.tables import Table, console
 from tunnelcc.plots import check_file, differences, save
 from tunnelcc.results import provenance
-from tunnelcc.sweeps.differences import least
 from tunnelcc.words.quantities import PERCENT
 
 _HEADINGS = (
@@ -85,7 +84,7 @@ def _records(found: Advice) -> Iterator[dict[str, Any]]:
         other = it.to_best
         yield {
             "tunnel": it.tunnel, "cc": it.cc, "value": it.value,
-            "difference": other and other.mean, "low": other and least(other),
+            "difference": other and other.mean, "low": other and other.low,
             "high": other and other.high, "verdict": other.verdict if other else "best",
             "limited_by": it.limit, "wire_bytes": it.bytes, "cpu": it.cpu,
             "neighbour": it.neighbour,
@@ -155,7 +154,7 @@ def _headings(found: Advice) -> tuple[str, ...]:
 def _cells(found: Advice, place: int, it: Candidate) -> tuple[str, ...]:
     difference = "best"
     if it.to_best is not None:
-        difference = difference_text(it.to_best, found.goal, it.value)
+        difference = difference_text(it.to_best, found.goal)
     value = found.goal.scale.factor * it.value
     return (
         str(place), it.tunnel, it.cc, "–" if np.isnan(value) else f"{value:.4g}", difference,
@@ -163,20 +162,17 @@ def _cells(found: Advice, place: int, it: Candidate) -> tuple[str, ...]:
     )  # fmt: skip
 
 
-def difference_text(it: Difference, goal: Goal, value: float, decimals: int = 1) -> str:
+def difference_text(it: Difference, goal: Goal, decimals: int = 1) -> str:
     """Return a difference with its interval in %, or in the goal's unit where it is no ratio.
 
-    ``value``: the mean of what differs. No metric of a goal is below 0, so no difference is below
-    that of 0 to the best. An interval that goes below and decides nothing tells nothing.
+    An interval without a low end that decides nothing tells nothing.
     """
-    least = -1.0 if it.is_ratio else it.mean - value
     if not np.isfinite(it.mean):
         return "not known"
-    if it.low < least and it.verdict == "undecided":
+    if it.is_cut and it.verdict == "undecided":
         return f"not known with {it.pairs} seeds"
     scale, form = (PERCENT, f"+.{decimals}f") if it.is_ratio else (goal.scale, "+.3g")
-    ends = (max(it.low, least), it.mean, it.high)
-    low, mean, high = (format(scale.factor * v, form) for v in ends)
+    low, mean, high = (format(scale.factor * v, form) for v in (it.low, it.mean, it.high))
     return f"{scale.heading(mean)} [{low}, {high}]".replace("-", "−")
 
 
@@ -208,7 +204,7 @@ def _turns(found: Advice) -> list[str]:
     name = found.best.name
     lines = [
         f"{turn.path}: {turn.best} is better than {name} by "
-        f"{difference_text(turn.gain, found.goal, turn.value, 0)}"
+        f"{difference_text(turn.gain, found.goal, 0)}"
         for turn in found.turns
     ]
     turned = [turn.path for turn in found.turns]

@@ -121,7 +121,8 @@ def _print(both: Sequence[tuple[Result, Measured]], kernel: str) -> None:
         known = [values[name] for values in runs if name in values]
         ours, theirs = (np.array([it[side] for it in known]) for side in (0, 1))
         ratio = f"{ours.mean() / theirs.mean():.2f}" if theirs.mean() > 0 else "–"
-        cells = (Cell(*map(float, mean_and_half_width(it))) for it in (ours, theirs))
+        known_to = (mean_and_half_width(it) for it in (ours, theirs))
+        cells = (Cell(float(mean), float(half)) for mean, half in known_to)
         rows.append([name, *map(str, cells), ratio])
     title = f"{result.heading}: simulated, and measured with {measured.what}"
     columns = ["", "simulated", "measured", "simulated / measured"]

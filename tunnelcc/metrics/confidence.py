@@ -19,13 +19,15 @@ def confidence_interval(
 ) -> xarray.Dataset:
     """Return ``mean``, ``low`` and ``high``: the mean over ``dim`` and its confidence interval.
 
-    See mean_and_half_width(). The shape is that of ``data`` without ``dim``; the unit is the same.
+    See mean_and_half_width(). Where no run has a value below 0, ``low`` is not below 0. The
+    shape is that of ``data`` without ``dim``; the unit is the same.
     """
     import xarray
 
     means = data.mean(dim)
     mean, half = mean_and_half_width(data.transpose(*means.dims, dim), level)
-    ends = {"mean": mean, "low": mean - half, "high": mean + half}
+    least = np.where((data < 0).any(dim), -np.inf, 0.0)
+    ends = {"mean": mean, "low": np.maximum(mean - half, least), "high": mean + half}
     return xarray.Dataset(
         {name: means.copy(data=values).assign_attrs(data.attrs) for name, values in ends.items()}
     )

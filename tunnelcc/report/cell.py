@@ -20,10 +20,14 @@ _ROUNDING = 1e-12
 
 @dataclass(frozen=True)
 class Cell:
-    """A mean over seeds and half the width of its 95 % interval; NaN: unknown."""
+    """A mean over seeds and half the width of its 95 % interval; NaN: unknown.
+
+    ``is_signed``: values may be below 0, else the text of an interval that goes there begins at 0.
+    """
 
     mean: float
     half: float
+    is_signed: bool = False
 
     @property
     def parts(self) -> tuple[str, str]:
@@ -32,11 +36,16 @@ class Cell:
             return "", ""
         if not self.half > _ROUNDING * abs(self.mean):
             return f"{self.mean:.4g}", ""
-        decimals = max(1 - math.floor(math.log10(float(f"{self.half:.1e}"))), 0)
-        return f"{self.mean:.{decimals}f}", f"{self.half:.{decimals}f}"
+        return f"{self.mean:.{self._decimals}f}", f"{self.half:.{self._decimals}f}"
+
+    @property
+    def _decimals(self) -> int:
+        return max(1 - math.floor(math.log10(float(f"{self.half:.1e}"))), 0)
 
     def __str__(self) -> str:
         mean, half = self.parts
+        if half and not self.is_signed and self.half > self.mean:
+            return f"{mean} [0, {self.mean + self.half:.{self._decimals}f}]"
         return f"{mean} ± {half}" if half else mean or "–"
 
 

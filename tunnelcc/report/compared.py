@@ -96,7 +96,10 @@ def compare(joined: xarray.Dataset, headings: Sequence[str]) -> Compared:
             labels = [label(joined, key, at) for key in axes]
             here = values[point]
             means, halves = mean_and_half_width(here)
-            cells = [Cell(float(m), float(h)) for m, h in zip(means, halves, strict=True)]
+            is_signed = bool((here < 0).any())
+            cells = [
+                Cell(float(m), float(h), is_signed) for m, h in zip(means, halves, strict=True)
+            ]
             found = [paired.difference(it, here[0], confidence) for it in here[1:]]
             texts = [difference_text(it) if it.pairs > 1 else "–" for it in found]
             rows.append([*labels, heading, *map(str, cells), *texts])

@@ -83,14 +83,16 @@ def make(results: xarray.Dataset, question: str = "", metrics: Sequence[str] = (
     dims = [str(it) for it in goodput.dims if it != "seed"]
     axes = [str(key) for key, it in results.coords.items() if set(it.dims) & set(dims)]
     columns = [
-        (heading, *mean_and_half_width(values))
+        (heading, bool((values < 0).any()), *mean_and_half_width(values))
         for heading, (_, values) in _values(results, metrics).items()
     ]
     rows, limits = [], list[str]()
     for point in np.ndindex(*(goodput.sizes[dim] for dim in dims)):
         at = dict(zip(dims, point, strict=True))
         labels = [label(results, key, at) for key in axes]
-        rows.append((labels, [Cell(float(m[point]), float(h[point])) for _, m, h in columns]))
+        rows.append(
+            (labels, [Cell(float(m[point]), float(h[point]), it) for _, it, m, h in columns])
+        )
         limits += _limits(results.isel(at), ", ".join(labels) or "the flows")
     failed = int(np.isnan(goodput.values).sum())
     answer, different = _answer(results, metrics[0] if metrics else "goodput")
@@ -314,20 +316,23 @@ def latex(words: str) -> str:
     return "".join(_LATEX.get(it, it) for it in words)
 
 
-def as_latex(report: Report) -> str:
-    """Return the table for LaTeX, with the package booktabs."""
+def as_latex(report: Report, versions: Sequence[str]) -> str:
+    """Return the table for LaTeX, with the package booktabs, and what made it in comments."""
     seeds = from_to(*report.seeds)
-    about = f"{seeds} seeds: mean, and half the width of its 95 % confidence interval"
+    about = [f"{seeds} seeds: mean, and half the width of its 95 % confidence interval", *versions]
     rows = [[*labels, *map(str, cells)] for labels, cells in report.rows]
     return _tabular(about, [*report.axes, *report.headings], len(report.axes), rows)
 
 
 def _tabular(
-    about: str, headings: Sequence[str], labels: int, rows: Sequence[Sequence[str]]
+    about: Sequence[str], headings: Sequence[str], labels: int, rows: Sequence[Sequence[str]]
 ) -> str:
-    """Return a table of texts for LaTeX; the first ``labels`` columns have no numbers."""
+    """Return a table of texts for LaTeX; the first ``labels`` columns have no numbers.
+
+    ``about``: its comments.
+    """
     lines = [
-        f"% {about}",
+        *(f"% {' '.join(it.split())}" for it in about),
         r"\begin{tabular}{" + "l" * labels + "r" * (len(headings) - labels) + "}",
         r"\toprule",
         " & ".join(map(latex, headings)) + r" \\",
@@ -368,8 +373,9 @@ def write(
         save(figure, file, "; ".join(versions))
         yield file
     frame = as_frame(report)
+    frame["provenance"] = "; ".join(versions)  # CSV has no other place for it
     texts = {
-        "table.csv": frame.to_csv(index=False), "table.tex": as_latex(report),
+        "table.csv": frame.to_csv(index=False), "table.tex": as_latex(report, versions),
         "references.bib": "\n\n".join(it for _, it in report.references) + "\n",
         "report.html": html.render(
             Path(__file__).with_name("results.html"), title=report.question, report=report,
@@ -379,7 +385,8 @@ def write(
     }  # fmt: skip
     if (both := report.compared) is not None:
         about = "mean ± half the width of its 95 % interval; differences hold together by metric"
-        texts["compared.tex"] = _tabular(about, both.headings, both.labels, both.rows)
+        about_all = [about, *versions]
+        texts["compared.tex"] = _tabular(about_all, both.headings, both.labels, both.rows)
     for name, content in texts.items():
         html.write(directory / name, content)
         yield directory / name

@@ -12,7 +12,7 @@ from typing import Any
 
 from tunnelcc import modules
 from tunnelcc.core.simulation import simulate
-from tunnelcc.errors import RunError
+from tunnelcc.errors import Interrupted, RunError
 from tunnelcc.metrics import AnyMetric, own_metrics
 from tunnelcc.network.resolved import ResolvedNetwork
 from tunnelcc.output.progress import Progress
@@ -118,7 +118,8 @@ def run_many(
     computed in this process, when they are asked for. ``progress``: as in run(), or a function
     that is called with the finished runs and all runs. ``on_result``: a function that is called
     with index and result when a run ends. Raises ConfigError before any run starts if one of them
-    needs more memory than is available.
+    needs more memory than is available, and at Ctrl-C Interrupted, a KeyboardInterrupt that has the
+    results of the finished runs.
 
         >>> experiment = tc.Experiment(path=tc.Path(rate="10Mbps", rtt="20ms"), duration="1s")
         >>> results = tc.run_many([experiment, experiment.with_({"path.rate": "20Mbps"})])
@@ -136,18 +137,21 @@ def run_many(
     results: dict[int, Result | RunError] = {}
     work = sum(estimated_work(experiment) for experiment in todo)
     done = 0.0
-    with Progress(work, enabled=progress is None) as bar:
-        for index, outcome in parallel(measure, tasks, jobs):
-            result = outcome
-            if not isinstance(outcome, RunError):
-                result = Result(todo[index], outcome, own)
-            results[index] = result
-            done += estimated_work(todo[index])
-            bar.update(done)
-            if on_result is not None:
-                on_result(index, result)
-            if callable(progress):
-                progress(len(results), len(todo))
+    try:
+        with Progress(work, enabled=progress is None) as bar:
+            for index, outcome in parallel(measure, tasks, jobs):
+                result = outcome
+                if not isinstance(outcome, RunError):
+                    result = Result(todo[index], outcome, own)
+                results[index] = result
+                done += estimated_work(todo[index])
+                bar.update(done)
+                if on_result is not None:
+                    on_result(index, result)
+                if callable(progress):
+                    progress(len(results), len(todo))
+    except KeyboardInterrupt:
+        raise Interrupted([results.get(index) for index in range(len(todo))]) from None
     return [results[index] for index in range(len(todo))]
 
 

@@ -150,7 +150,7 @@ def tell_differences(shown: Differences, coordinates: Variables) -> None:
             yield {
                 **{key: values[at[dim]] for key, (dim, values, _) in axes.items()},
                 "metric": shown.metric, "to": shown.question.name, "unit": _unit(it, shown.metric),
-                "difference": it.mean, "low": least(it), "high": it.high, "verdict": it.verdict,
+                "difference": it.mean, "low": it.low, "high": it.high, "verdict": it.verdict,
                 "correlation": it.correlation, "seeds": it.pairs,
             }  # fmt: skip
 
@@ -160,11 +160,6 @@ def tell_differences(shown: Differences, coordinates: Variables) -> None:
 
 def _unit(it: Difference, metric: str) -> str:
     return "1" if it.is_ratio or metric not in METRICS else METRICS[metric].units
-
-
-def least(it: Difference) -> float:
-    """Return the low end of an interval. Nothing of what is compared by ratio is below 0."""
-    return max(it.low, -1.0) if it.is_ratio else it.low
 
 
 def _names(points: Sequence[Point], axes: Axes, dims: Sequence[str]) -> str:
@@ -180,7 +175,7 @@ def difference_text(it: Difference, unit: str = "") -> str:
     """Return a difference and its interval as text. ``unit``: of a difference that is no ratio."""
     if it.is_ratio:
         digits = _digits(100 * it.half_width)
-        mean, low, high = (f"{_signed(100 * v, digits)}" for v in (it.mean, least(it), it.high))
+        mean, low, high = (f"{_signed(100 * v, digits)}" for v in (it.mean, it.low, it.high))
         return f"{mean} % [{low}, {high}]"
     scale = shown(unit)
     digits = _digits(scale.factor * it.half_width)

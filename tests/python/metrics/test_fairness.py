@@ -125,6 +125,13 @@ def test_a_confidence_interval_is_students():
     assert interval["low"].attrs == {"units": "s"}
 
 
+def test_a_mean_of_what_is_never_below_0_has_no_interval_there():
+    data = xr.DataArray([[0.0, 1.0, 8.0], [-1.0, 1.0, 8.0]], dims=("x", "seed"))
+    low = metrics.confidence_interval(data)["low"]
+    assert low[0] == 0
+    assert low[1] < -5
+
+
 def test_students_t_is_scipys():
     freedoms = [*range(1, 200), 200, 201, 999, 10_000, 1_000_000]
     for outside in (0.5, 0.1, 0.05, 0.05 / 7, 1e-4, 1e-9):

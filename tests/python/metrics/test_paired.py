@@ -54,6 +54,23 @@ def test_a_reference_that_may_be_0_gives_an_absolute_difference():
     assert (found.mean, found.low, found.high) == pytest.approx((np.mean(x - y), low, high))
 
 
+def test_what_is_never_below_0_has_no_interval_below_that_of_0():
+    """And contains the truth just as often: what is cut off cannot hold it."""
+    generator = np.random.default_rng(4)
+    cut = 0
+    for _ in range(400):
+        x, y = generator.exponential(0.2, 4), 10 + generator.normal(size=4)
+        found, whole = paired.difference(x, y), paired.difference(x - 100, y - 100)
+        assert found.low >= -1
+        cut += found.is_cut
+        assert not whole.is_cut
+        signed = paired.difference(np.append(x, -1e-9), np.append(y, 10.0))
+        assert not signed.is_cut
+    assert cut > 40
+    alone = paired.difference(np.array([8.0, 0.0, 5.0]), np.array([9.0, 0.0, 1.0]))
+    assert (alone.is_ratio, alone.low) == (False, pytest.approx(-10 / 3))
+
+
 def test_equal_runs_are_the_same_and_single_pairs_tell_nothing():
     runs = np.array([9.0, 10.0, 12.0])
     assert paired.difference(runs, runs).verdict == "same"

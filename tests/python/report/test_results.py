@@ -33,6 +33,11 @@ def test_a_mean_ends_where_its_interval_does(mean, half, shown):
     assert str(Cell(mean, half)) == shown
 
 
+def test_an_interval_of_what_is_never_below_0_begins_there():
+    assert str(Cell(2.1, 3.31)) == "2.1 [0, 5.4]"
+    assert str(Cell(2.1, 3.31, is_signed=True)) == "2.1 ± 3.3"
+
+
 def test_text_is_not_taken_for_latex():
     assert reports.latex("50 % of a_b & c\\") == r"50 \% of a\_b \& c\textbackslash{}"
 
@@ -61,6 +66,10 @@ def test_a_report_of_a_scenario_and_of_its_results(run, tmp_path, monkeypatch):
     assert 0 < float(rows[0]["goodput Mbit/s, ±"]) < 3
     table = (tmp_path / "out" / "table.tex").read_text()
     assert table.count(r"\\") == 3
+    made = rows[0]["provenance"]
+    assert made.startswith(f"tunnelcc {tc.__version__}, models ")
+    assert "seeds 1 to 3" in made
+    assert "\n% " + made.split("; ")[0] + "\n" in table
     assert rf"none & {rows[0]['goodput Mbit/s']}" in table
     references = (tmp_path / "out" / "references.bib").read_text()
     for key in ("@software{tunnelcc,", "ns3,", "@misc{cubic,", "@misc{wireguard,"):

@@ -47,6 +47,18 @@ def test_what_progress_raises_ends_the_run(error):
     assert tc.run(_experiments(1)[0]).goodput > 5e6
 
 
+def test_an_interrupt_leaves_the_results_of_runs_that_are_finished():
+    def stop(_, result):
+        os.kill(os.getpid(), signal.SIGINT)
+
+    todo = [tc.Experiment(**ENDLESS), *_experiments(1)]
+    with pytest.raises(tc.Interrupted, match="1 of 2 runs are finished") as stopped:
+        tc.run_many(todo, jobs=2, on_result=stop, progress=False)
+    endless, small = stopped.value.results
+    assert endless is None
+    assert small.goodput > 5e6
+
+
 def test_a_second_run_in_the_same_process_is_refused():
     caught = []
 
