@@ -4,15 +4,20 @@
 The folder of a file is not on the path of imports: a package that the file imports must not find a
 file of the folder in place of one of its own. What is beside the file has names below the file's,
 so files of two folders may have helpers of one name. What was not read is not found, because only
-what was read is hashed and agreed to.
+what was read is hashed and agreed to. A file may seek code in other ways (another folder on the
+path of imports, ``runpy``, ``open()``): what is in its folder, or below, and was not read, is
+refused.
 """
 
 from __future__ import annotations
 
 import builtins
+import contextlib
 import importlib
+import os
 import sys
-from collections.abc import Mapping, Sequence
+import threading
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from importlib.util import module_from_spec
@@ -20,26 +25,90 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from tunnelcc.modules.source import OURS, Source
+from tunnelcc.modules.source import LOADED, OURS, Source
 
-_PREFIX = "tunnelcc_own_"
+#: What is code by its name, and opened by what runs code.
+_CODE = (".py", ".pyc", ".pyd", ".pyw", ".pth", ".so", ".dll", ".dylib", ".zip", ".egg", ".whl")
 
 _sources: dict[str, Source] = {}
+#: Folders in which Python found code before it executed a file: they may be below one's folder.
+_installed: list[str] = []
+_thread = threading.local()
 
 
 def execute(source: Source) -> ModuleType:
     """Execute a file anew, and return it as a module. Raises whatever it raises."""
     if not _sources:
         sys.meta_path.insert(0, _Finder())
-    name = _PREFIX + source.code
+        ours = str(Path(__file__).parent.parent)
+        _installed[:] = map(os.path.realpath, (ours, sys.prefix, sys.base_prefix, *sys.path))
+        sys.addaudithook(_look)
+    name = LOADED + source.code
     _sources[name] = source
     for loaded in [it for it in sys.modules if it.partition(".")[0] == name]:
         del sys.modules[loaded]
     spec = _spec(name, source, source.path, is_package=True)
     made = sys.modules[name] = module_from_spec(spec)
     assert spec.loader is not None
-    spec.loader.exec_module(made)
+    with only_what_was_read():
+        spec.loader.exec_module(made)
     return made
+
+
+@contextlib.contextmanager
+def only_what_was_read() -> Iterator[None]:
+    """Refuse other code of the folders of files, to what this thread executes meanwhile."""
+    before = getattr(_thread, "is_watched", False)
+    _thread.is_watched = True
+    try:
+        yield
+    finally:
+        _thread.is_watched = before
+
+
+def _look(event: str, arguments: tuple[Any, ...]) -> None:
+    """See what the interpreter is about to open or to load (PEP 578)."""
+    if event == "open":
+        path, _, flags = arguments
+        if flags & (os.O_WRONLY | os.O_APPEND | os.O_TRUNC):
+            return
+    elif event == "import":
+        path = arguments[1]
+    elif event == "ctypes.dlopen":
+        path = arguments[0]
+    else:
+        return
+    if not getattr(_thread, "is_watched", False) or not isinstance(path, (str, bytes)):
+        return
+    name = os.fsdecode(path)
+    if not name.endswith(_CODE):
+        return
+    for it in {os.path.abspath(name), os.path.realpath(name)}:
+        for source in _sources.values():
+            _check_read(it, source)
+
+
+def _check_read(name: str, source: Source) -> None:
+    """Raise ImportError if a file is in the folder of ``source``, or below, and was not read."""
+    folder = f"{source.path.parent}{os.sep}"
+    if not name.startswith(folder) or Path(name) in source.contents:
+        return
+    if any(it.startswith(folder) and name.startswith(it + os.sep) for it in _installed):
+        return
+    inner, suffix = os.path.splitext(name.removeprefix(folder))
+    if suffix == ".py":
+        raise _unnamed(inner.removesuffix(f"{os.sep}__init__").replace(os.sep, "."), name, source)
+    raise ImportError(
+        f"{inner}{suffix} is in the folder of {source.path.name}, from which only modules in .py "
+        "are loaded"
+    )
+
+
+def _unnamed(module: str, file: str, source: Source) -> ImportError:
+    return ImportError(
+        f"{Path(file).name} is beside {source.path.name}, where no text names it: write `import "
+        f"{module}`, so that it is known what is to be trusted"
+    )
 
 
 def _spec(name: str, source: Source, path: Path, *, is_package: bool) -> ModuleSpec:
@@ -86,7 +155,7 @@ class _Imports:
     """``__import__()`` of a file, and of what is beside it."""
 
     def __init__(self, source: Source) -> None:
-        self._name = _PREFIX + source.code
+        self._name = LOADED + source.code
         self._source = source
         self._importlib = ModuleType("importlib")  # as they see it
         vars(self._importlib).update(vars(importlib), import_module=self._import_module)
@@ -123,8 +192,5 @@ class _Imports:
             return True
         for it in (file, package / "__init__.py"):
             if it.is_file():
-                raise ImportError(
-                    f"{it.name} is beside {self._source.path.name}, where no text names it: "
-                    f"write `import {first}`, so that it is known what is to be trusted"
-                )
+                raise _unnamed(first, str(it), self._source)
         return False

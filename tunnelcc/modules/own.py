@@ -13,7 +13,7 @@ from types import FunctionType
 from typing import Any, ClassVar, Protocol
 
 from tunnelcc.errors import ConfigError
-from tunnelcc.modules.source import DIGEST_BYTES, read
+from tunnelcc.modules.source import DIGEST_BYTES, LOADED, read
 
 #: Attributes that are no parameters, whatever their values are.
 _SETTINGS = ("owns_window", "needs_ecn")
@@ -198,7 +198,9 @@ def module_file(cls: type) -> str | None:
 
 
 def code_of(cls: type) -> str:
-    """Return the hash that stands for a class, as its file is now."""
+    """Return the hash that stands for a class, as its file is now; as it was read, if it was."""
+    if cls.__module__.startswith(LOADED):
+        return cls.__module__.partition(".")[0].removeprefix(LOADED)
     if file := module_file(cls):
         with contextlib.suppress(ConfigError):
             return read(f"{file}:{cls.__qualname__}").code

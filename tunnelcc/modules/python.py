@@ -98,7 +98,16 @@ class _TooLongError(BaseException):
 
 @contextlib.contextmanager
 def watched() -> Iterator[None]:
-    """End a call that does not return. Where this is no main thread, nothing can end it."""
+    """Refuse code that was not read, and end a call that does not return.
+
+    Where this is no main thread, nothing can end it.
+    """
+    with imports.only_what_was_read(), _ended():
+        yield
+
+
+@contextlib.contextmanager
+def _ended() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return

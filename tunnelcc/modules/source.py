@@ -26,6 +26,9 @@ from tunnelcc.modules import compiled, headers
 #: The package's own name, which is never that of a file beside another.
 OURS = "tunnelcc"
 
+#: What the names of modules begin with that are files in Python; their hash follows.
+LOADED = "tunnelcc_own_"
+
 #: What a file is written in: a module of Linux in C, or a class.
 Language = Literal["linux", "c++", "python"]
 

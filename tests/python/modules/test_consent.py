@@ -8,11 +8,12 @@ import shutil
 import subprocess
 import sys
 import textwrap
+import zipfile
 
 import pytest
 
 import tunnelcc as tc
-from tunnelcc import modules
+from tunnelcc import _core, modules
 from tunnelcc.modules import compiler
 from tunnelcc.store.identity import run_id
 
@@ -126,6 +127,64 @@ def test_what_no_text_names_is_not_loaded(tmp_path):
     with pytest.raises(tc.ConfigError, match=r"helper\.py is beside mine\.py.*`import helper`"):
         _experiment(_python(tmp_path, here))
     assert not (tmp_path / "ran").exists()
+
+
+#: How a file may get at code of its folder without a name that tells of it.
+_OTHER_WAYS = (
+    "sys.path.insert(0, str(here / 'lib'))\nstep = __import__('st' + 'ep')",
+    "sys.path.append(str(here / 'lib'))\nimport step",
+    "import os\nos.chdir(here / 'lib')\nsys.path.insert(0, '')\nimport step",
+    "import runpy\nrunpy.run_path(str(here / 'lib' / ('st' + 'ep.py')))",
+    "exec((here / 'lib' / ('st' + 'ep.py')).read_text())",
+    "from importlib.machinery import SourceFileLoader as Of\n"
+    "Of('x', str(here / 'lib' / ('st' + 'ep.py'))).load_module()",
+    "from importlib.util import module_from_spec, spec_from_file_location\n"
+    "spec = spec_from_file_location('x', here / 'lib' / ('st' + 'ep.py'))\n"
+    "spec.loader.exec_module(module_from_spec(spec))",
+    "import zipimport\nzipimport.zipimporter(str(here / 'packed.zip')).load_module('step')",
+    "import site\nsite.addsitedir(str(here / 'lib'))",
+    "import ctypes\nctypes.CDLL(str(here / 'lib' / 'step.so'))",
+    "import os\nos.symlink(here / 'lib' / ('st' + 'ep.py'), here / 'link.py')\n"
+    "exec((here / 'link.py').read_text())",
+)
+
+
+@pytest.mark.parametrize("way", _OTHER_WAYS)
+@pytest.mark.parametrize("when", ["loaded", "run"])
+def test_code_of_the_folder_that_was_not_read_is_not_loaded(tmp_path, way, when):
+    ran = f"open({str(tmp_path / 'ran')!r}, 'w')"
+    _write(tmp_path, "files/lib/step.py", f"{ran}\nSTEP = 1")
+    _write(tmp_path, "files/lib/x.pth", f"import os; {ran}")
+    shutil.copy(_core.__file__, tmp_path / "files/lib/step.so")
+    with zipfile.ZipFile(tmp_path / "files/packed.zip", "w") as packed:
+        packed.writestr("step.py", ran)
+    code = f"import pathlib, sys\nhere = pathlib.Path(__file__).parent\n{way}"
+    if when == "loaded":
+        mine = _python(tmp_path / "files", code)
+    else:
+        inner = textwrap.indent(code, " " * 8)
+        mine = _python(tmp_path / "files", "", f"1\n\n    def on_start(self, state):\n{inner}\n#")
+    with pytest.raises(tc.TunnelccError, match=r"is beside mine\.py|in the folder of mine\.py"):
+        tc.run(_experiment(mine))
+    assert not (tmp_path / "ran").exists()
+
+
+def test_what_else_a_file_reads_and_writes_in_its_folder(tmp_path, monkeypatch):
+    """Numbers, its own text, a file that it makes, and packages that were installed below."""
+    _write(tmp_path, "weights.json", "[20]")
+    _write(tmp_path, "src/installed_below.py", "ONE = 1")
+    monkeypatch.syspath_prepend(tmp_path / "src")
+    here = """\
+    import json, pathlib
+    import installed_below
+    here = pathlib.Path(__file__).parent
+    weights = json.loads((here / "weights.json").read_text())
+    assert "weights" in pathlib.Path(__file__).read_text()
+    (here / "made.py").write_text("1")
+    """
+    mine = _python(tmp_path, textwrap.dedent(here), "weights[0]")
+    assert tc.run(_experiment(mine)).goodput > 1e6
+    assert (tmp_path / "made.py").exists()
 
 
 def test_packages_beside_a_file(tmp_path):
