@@ -16,8 +16,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from tunnelcc import modules, system
 from tunnelcc.core import model_version
+from tunnelcc.errors import ConfigError
+from tunnelcc.modules import source
 from tunnelcc.scenario import Experiment
+from tunnelcc.schema.toml import MAX_BYTES, parse_toml
 from tunnelcc.specification import experiment_spec, spec_text
 
 _DIGEST_BYTES = 16
@@ -35,10 +39,23 @@ def sources(table: object) -> str:
             if name.endswith((".py", ".toml", ".txt")):
                 status = os.stat(f"{folder}/{name}")
                 digest.update(f"{folder}/{name} {status.st_size} {status.st_mtime_ns}\n".encode())
-    for text in sorted(set(_texts(table))):
-        with contextlib.suppress(OSError, ValueError):
-            digest.update(text.encode() + Path(text.partition(":")[2] or text).read_bytes())
+    contents: dict[str, bytes] = {}
+    _add_contents(table, contents)
+    for text, content in sorted(contents.items()):
+        digest.update(f"{text} {len(content)}\n".encode() + content)
     return digest.hexdigest()
+
+
+def _add_contents(table: object, contents: dict[str, bytes]) -> None:
+    """Add what is in the files that ``table`` names, and in those that these name or import."""
+    for text in {*_texts(table)} - contents.keys():
+        with contextlib.suppress(OSError, ValueError, ConfigError):
+            if modules.is_file(text):
+                contents[text] = source.read(text).code.encode()
+                continue
+            contents[text] = system.read(text, MAX_BYTES)
+            if text.endswith(".toml"):
+                _add_contents(parse_toml(contents[text].decode(), text), contents)
 
 
 def _texts(value: Any) -> Iterator[str]:

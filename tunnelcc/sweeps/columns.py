@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -100,7 +101,9 @@ def load(file: Path, key: str, names: Sequence[str]) -> dict[str, NDArray[Any]] 
     """Return name → values as save() had them; None: not of this key, or damaged."""
     try:
         with system.opened(file) as opened, np.load(opened) as kept:
-            if str(kept[_KEY]) != key:
+            # save() packs nothing, so what is read has no more bytes than the file.
+            is_packed = any(it.compress_type != zipfile.ZIP_STORED for it in kept.zip.infolist())
+            if is_packed or str(kept[_KEY]) != key:
                 return None
             found = {}
             for name in names:

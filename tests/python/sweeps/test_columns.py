@@ -73,6 +73,33 @@ def test_a_large_sweep_is_a_table_that_other_programs_read(swept, tmp_path, run,
         tc.open(store / "x", series=True)
 
 
+@pytest.mark.parametrize("name", ["mine.py", "mine.py:Mine"])
+def test_what_a_file_imports_is_known_to_have_changed(tmp_path, name):
+    """Also where runs are known without their experiments. A title that is a device is not read."""
+    (tmp_path / "mine.py").write_text(
+        "import helper\nimport tunnelcc as tc\nclass Mine(tc.CongestionControl):\n"
+        "    def on_ack(self, state, ack):\n        state.cwnd = helper.WINDOW\n"
+    )
+    base = {**BASE, "flows": [{"cc": str(tmp_path / name)}], "title": "/dev/zero"}
+    rates = []
+    for window in (2, 20):
+        (tmp_path / "helper.py").write_text(f"WINDOW = {window}")
+        axes = {"path.rtt": ["100ms", "110ms"]}
+        found = tc.sweep(base, axes, 2, store=tmp_path, jobs=1, name="x", progress=False)
+        rates.append(found["goodput"].values.min())
+    assert rates[1] > 2 * rates[0]
+
+
+def test_packed_columns_are_not_unpacked(copied):
+    """A file of 1 MB may hold 1 GB. Ours is not packed."""
+    store, done = copied
+    file = Store(store).columns_file("x")
+    with np.load(file) as kept:
+        arrays = dict(kept)
+    np.savez_compressed(file, **arrays | {"goodput": np.zeros_like(arrays["goodput"])})
+    assert tc.open(store / "x").identical(done)
+
+
 def test_finished_runs_are_known_without_making_their_experiments(copied, monkeypatch):
     store, done = copied
     with monkeypatch.context() as patch:
