@@ -18,6 +18,7 @@ from typing import IO, Any
 #: Whether workers are forked from one process. macOS has fork, but not for what its libraries do.
 FORKS = sys.platform == "linux"
 _IS_WAITING = getattr(os, "O_NONBLOCK", 0)
+_SOME_BYTES = 1 << 20
 _LONGEST_WAIT = 2.0  # seconds of real time for a program that is to write to a pipe
 
 
@@ -38,7 +39,20 @@ def opened(path: str | Path) -> IO[bytes]:
 def read(path: str | Path, most: int) -> bytes:
     """Return the bytes of a file. Raises OSError, also if it has more than ``most``."""
     with opened(path) as file:
-        return _at_most(most, file.read(most + 1))
+        return rest(file, most)
+
+
+def rest(file: IO[bytes], most: int) -> bytes:
+    """Return what is left of an opened file. Raises OSError if the file has more than ``most``.
+
+    A file of any length may take no place on its disk: it is refused before it is read.
+    """
+    begin = size = file.tell()
+    with contextlib.suppress(OSError):  # some files of /proc have no end
+        size = file.seek(0, os.SEEK_END)
+    file.seek(begin)
+    _check_size(size, most)
+    return _at_most(most, file.read(max(size, _SOME_BYTES) + 1))
 
 
 def read_once(path: str | Path, most: int) -> bytes:
@@ -49,9 +63,13 @@ def read_once(path: str | Path, most: int) -> bytes:
 
 
 def _at_most(most: int, data: bytes) -> bytes:
-    if len(data) > most:
-        raise OSError(errno.EFBIG, f"it has more than {most >> 20} MiB")
+    _check_size(len(data), most)
     return data
+
+
+def _check_size(size: int, most: int) -> None:
+    if size > most:
+        raise OSError(errno.EFBIG, f"it has more than {most >> 20} MiB")
 
 
 def _at_once(path: str, flags: int) -> int:

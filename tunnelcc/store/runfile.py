@@ -36,17 +36,19 @@ from tunnelcc.results import provenance
 from tunnelcc.results.result import Result
 from tunnelcc.scenario import Experiment
 from tunnelcc.schema.toml import MAX_BYTES
-from tunnelcc.store.summary import summarise, summary_version
+from tunnelcc.store.summary import is_summary, summarise, summary_version
 
 FORMAT = 3
+#: Bytes of a file.
+LONGEST = 1 << 31
 #: The format before, without metrics. It is still read.
 _OLD = 2
 _MAGIC = b"tunnelcc run "
 _DIGEST_BYTES = 16
 # Where the first lines end, at the latest.
 _MOST_BEFORE_HEAD = 200
-# A head is read at once if it is no longer than this.
-_HEAD_BYTES = 16_384
+# A head is read at once if it is no longer than this. Experiments have at most MAX_BYTES.
+_HEAD_BYTES, _LONGEST_HEAD = 16_384, 4 * MAX_BYTES
 
 
 class DamagedFileError(TunnelccError):
@@ -115,28 +117,37 @@ def _body(result: Result) -> bytes:
 def read_row(id_: str, file: IO[bytes]) -> Row:
     """Read the row of a run from its file, of which this is mostly the head.
 
-    Raises DamagedFileError.
+    Raises DamagedFileError, OSError.
     """
     data = file.read(_HEAD_BYTES)
     if not data.startswith(b"%s%d\n" % (_MAGIC, FORMAT)):
-        return row_of_all(id_, data + file.read())
+        if not data.startswith(_MAGIC):
+            raise DamagedFileError("it is not a run file")
+        file.seek(0)
+        return row_of_all(id_, system.rest(file, LONGEST))
     digest, length, start = _before_head(data)
     end = data.find(b"\n", start)
     if end < 0:
-        data += file.readline()
+        data += file.readline(_LONGEST_HEAD)
         end = data.find(b"\n", start)
     head = _head(data[start:end] if end >= 0 else b"", digest)
     if file.seek(0, 2) != end + 1 + length:
         raise DamagedFileError("it is not complete, or too long")
     if "error" in head:
-        return Row(id_, head["error"])
+        return Row(id_, _error(head))
     if head.get("code") != summary_version() and "body" in head:
         file.seek(0)  # the metrics mean something else now, and can be computed
-        return row_of_all(id_, file.read())
-    try:
-        return Row(id_, "", head["metrics"], _listed(head.get("entries")))
-    except LookupError:
-        raise DamagedFileError("it has no metrics") from None
+        return row_of_all(id_, system.rest(file, LONGEST))
+    found: dict[str, Any] = head.get("metrics", {})
+    if not found or not is_summary(found):
+        raise DamagedFileError("it has no metrics")
+    return Row(id_, "", found, _listed(head.get("entries")))
+
+
+def _error(head: dict[str, Any]) -> str:
+    if not isinstance(error := head["error"], str):
+        raise DamagedFileError("it does not tell why the run failed")
+    return error
 
 
 def _listed(entries: Any) -> str:
@@ -164,7 +175,7 @@ def decode(data: bytes) -> Result | RunError:
     """Return the run of a file's contents. Raises DamagedFileError, NoSeriesError."""
     head, body = _parts(data)
     if "error" in head:
-        return RunError(head["error"])
+        return RunError(_error(head))
     found = _experiment(head)
     if not body and "metrics" in head:
         raise NoSeriesError("it was stored without its series")

@@ -42,6 +42,7 @@ FORMAT = 2
 _OLD = 1
 _MARKER = "store.json"
 _LONGEST_MARKER = 1 << 20  # bytes
+_LONGEST_SWEEP = 1 << 28  # a million ids have 35 MB
 #: With series; without; failed. A run has the first of these files that is there.
 RUN, METRICS, FAILED = ".run", ".metrics", ".failed"
 _SUFFIXES = (RUN, METRICS, FAILED)
@@ -260,8 +261,18 @@ class Store:
         """Read every file. Yield (id, problem) of the runs that cannot be used."""
         for id_ in self.ids():
             problem = self._problem(id_)
-            if problem is not None and not isinstance(problem, runfile.OlderFileError):
+            if problem is None and self._is_of_another(id_):
+                yield id_, "it is the run of another experiment, under this one's name"
+            elif problem is not None and not isinstance(problem, runfile.OlderFileError):
                 yield id_, str(problem)
+
+    def _is_of_another(self, id_: str) -> bool:
+        """Whether an intact file of these models has the run of another id."""
+        with contextlib.suppress(TunnelccError):  # such as of a class that is not here
+            data = self._read(id_)
+            if runfile.versions(data).get("models") == model_version():
+                return run_id(runfile.experiment(data)) != id_
+        return False
 
     def clean(self) -> None:
         """Delete incomplete files of killed processes, and the index of earlier versions."""
@@ -302,8 +313,7 @@ class Store:
         """Return the sweep of that name. Raises ConfigError, StoreError."""
         file = self._sweeps / f"{name}.json"
         try:
-            with system.opened(file) as opened:
-                return records.decode(opened.read())
+            return records.decode(system.read(file, _LONGEST_SWEEP))
         except FileNotFoundError:
             names = self.sweep_names()
             expected = "a sweep of this store: " + (", ".join(names) or "it has none")
@@ -370,7 +380,7 @@ class Store:
         """Raises DamagedFileError, FileNotFoundError."""
         with self._opened(id_) as file:
             try:
-                return file.read()
+                return system.rest(file, runfile.LONGEST)
             except OSError as error:
                 raise _unreadable(error) from None
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from functools import cache
+from itertools import starmap
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,27 @@ _DIGEST_BYTES = 8
 def summarise(result: Result) -> dict[str, Any]:
     """Return name → number, or list with one value per flow, of every metric of a run."""
     return {name: value.tolist() for name, value in metrics.values(result).items()}
+
+
+def is_summary(found: object) -> bool:
+    """Whether ``found`` is what summarise() returns, of this or of another version."""
+    return isinstance(found, dict) and all(starmap(_is_value, found.items()))
+
+
+def _is_value(name: str, value: object) -> bool:
+    if not isinstance(value, list):
+        return isinstance(value, (float, int)) and name not in _lists()
+    if name in metrics.TEXTS:
+        return all(isinstance(it, str) for it in value)
+    if name in metrics.STORED and name not in _lists():
+        return False
+    return all(isinstance(it, (float, int)) for it in value)
+
+
+@cache
+def _lists() -> frozenset[str]:
+    """Return the names of metrics with one value per flow."""
+    return frozenset(metrics.TEXTS) | {it for it, of in metrics.STORED.items() if of.per_flow}
 
 
 @cache

@@ -206,7 +206,67 @@ def test_a_damaged_run_is_not_there(filled, damage):
         store.load(ids[0])
 
 
-def test_a_repeated_run_replaces_its_damaged_files(filled, plain_result):
+@pytest.mark.parametrize("begin", [b"", b"tunnelcc run 3\n", b"head"])
+def test_a_file_without_end_is_refused_before_it_is_read(filled, begin):
+    """It takes no place on the disk, and would take all of the memory."""
+    directory, ids = filled
+    file = _file(directory, ids[0])
+    if begin == b"head":  # its first lines are right
+        begin = b"\n".join(file.read_bytes().split(b"\n")[:2]) + b"\n{" + b" " * 20_000
+    file.write_bytes(begin)
+    os.truncate(file, 100 << 30)
+    store = Store(directory)
+    assert store.row(ids[0]) is None
+    assert [id_ for id_, _ in store.damaged()] == [ids[0]]
+    with pytest.raises(StoreError, match="is damaged"):
+        store.load(ids[0])
+    store.update_sweep("s", lambda _: RECORD)
+    os.truncate(directory / "sweeps" / "s.json", 100 << 30)
+    with pytest.raises(StoreError, match="more than 256 MiB"):
+        store.sweep("s")
+
+
+def _forged(file, **changes):
+    """Return a run's file with another head, whose checksum is right. NAME_KEY: of a table NAME."""
+    first, second, head, body = file.read_bytes().split(b"\n", 3)
+    table = json.loads(head)
+    for name, value in changes.items():
+        (table["metrics"] if name in table["metrics"] else table)[name] = value
+    text = json.dumps(table).encode()
+    digest = runfile._digest(text).encode()
+    return b"\n".join((first, digest + b" " + second.split()[1], text, body))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"metrics": 7}, {"metrics": ["x"]}, {"goodput": "x"}, {"goodput": [1, 2]},
+        {"queue_delay_p50": {"a": 1}}, {"flow_cc": "cubic"}, {"flow_cc": [7]}, {"flow_goodput": 7},
+        {"flow_goodput": ["x"]}, {"unknown": {"a": 1}}, {"error": 7}, {"error": ["x"]},
+    ],
+)  # fmt: skip
+def test_a_run_with_right_checksums_and_odd_values_is_damaged(filled, changes, run):
+    directory, ids = filled
+    file = _file(directory, ids[0])
+    if changes == {"unknown": {"a": 1}}:
+        changes = {"metrics": {**Store(directory).row(ids[0]).metrics, **changes}}
+    file.write_bytes(_forged(file, **changes))
+    store = Store(directory)
+    assert store.row(ids[0]) is None
+    assert run("store", "show", ids[0], "--store", directory)[0] == 1
+    assert run("store", "ls", "--store", directory)[0] == 0
+
+
+def test_a_run_under_the_name_of_another_is_told(filled):
+    directory, ids = filled
+    assert dict(Store(directory).damaged()) == {}
+    shutil.copy(_file(directory, ids[0]), _file(directory, ids[1]))
+    ((id_, told),) = Store(directory).damaged()
+    assert id_ == ids[1]
+    assert "another experiment" in told
+
+
+def test_a_repeated_run_replaces_its_damaged_files(filled, plain_result, relay_result):
     directory, ids = filled
     store = Store(directory)
     for damaged in (ids[0], ids[1]):
@@ -214,7 +274,7 @@ def test_a_repeated_run_replaces_its_damaged_files(filled, plain_result):
         file.write_bytes(file.read_bytes()[:100])
     data = runfile.encode(plain_result.experiment, plain_result, series=False)
     store.add(ids[0], METRICS, data)
-    store.add(ids[1], FAILED, runfile.encode(plain_result.experiment, tc.RunError("no luck")))
+    store.add(ids[1], FAILED, runfile.encode(relay_result.experiment, tc.RunError("no luck")))
     assert dict(store.damaged()) == {}
     assert store.kinds() == {ids[0]: METRICS, ids[1]: FAILED}
     assert (store.is_done(ids[0]), store.row(ids[1]).error) == (True, "no luck")
