@@ -52,9 +52,14 @@ class PacketSampler
         Draw();
     }
 
-    /// From the next packet on, pick with another probability. Not for bursts.
+    /// From the next packet on, pick with another probability. Not for bursts. With the same one,
+    /// nothing changes: not even the random numbers.
     void SetProbability(double probability)
     {
+        if (probability == m_probability)
+        {
+            return;
+        }
         if (m_isPeriodic && m_probability > 0)
         {
             const int64_t passed = m_last - 1 - m_untilNext;

@@ -42,12 +42,13 @@ def _values(path, **keys):
     return tc.run(experiment, progress=False).dataset.drop_vars(["events"], errors="ignore")
 
 
+@pytest.mark.parametrize("pattern", ["periodic", "random"])
 @pytest.mark.parametrize("queue", _QUEUES)
-def test_steps_to_the_same_values_change_no_result(queue):
+def test_steps_to_the_same_values_change_no_result(queue, pattern):
     """Nothing begins anew: rates, queues, their random numbers, loss, policers, delays."""
     moments = [f"{moment}ms" for moment in range(7, 2000, 7)]
-    path = {"queue": queue, "loss": "1%", "policer": {"rate": "9Mbps", "burst": "30kB"}}
-    path["jitter"] = "1ms"
+    path = {"queue": queue, "loss": "1%", "loss_pattern": pattern, "jitter": "1ms"}
+    path["policer"] = {"rate": "9Mbps", "burst": "30kB"}
     steps = {
         "rate_steps": [[moment, "10Mbps"] for moment in moments],
         "loss_steps": [[moment, "1%"] for moment in moments],
