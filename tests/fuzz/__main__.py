@@ -18,13 +18,15 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from tests.fuzz import experiments, inputs, kills, measurements, specs, store
+from tests.fuzz import experiments, folders, inputs, kills, measurements, specs, steps, store
 
 _FUZZERS: dict[str, Any] = {
     "experiments": experiments.Fuzzer,
+    "folders": folders.Fuzzer,
     "inputs": inputs.Fuzzer,
     "measurements": measurements.Fuzzer,
     "specs": specs.Fuzzer,
+    "steps": steps.Fuzzer,
     "store": store.Fuzzer,
     "kills": kills.Fuzzer,
 }

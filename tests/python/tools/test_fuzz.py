@@ -19,7 +19,8 @@ def _fuzz(*arguments: str, before: str = "pass") -> subprocess.CompletedProcess[
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "name", ["experiments", "inputs", "measurements", "specs", "store", "kills"]
+    "name",
+    ["experiments", "folders", "inputs", "measurements", "specs", "steps", "store", "kills"],
 )
 def test_a_case_is_tried(name):
     done = _fuzz("--only", name, "--case", "3")
@@ -39,11 +40,24 @@ def test_changed_inputs_of_the_models_are_refused_or_run_to_their_end():
     assert done.stdout.startswith("specs: 200 cases, 0 finds (")
 
 
+def test_steps_to_what_is_there_change_nothing():
+    done = _fuzz("--only", "steps", "--cases", "100")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("steps: 100 cases, 0 finds (")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["folders", "measurements", "steps"])
+def test_nothing_is_found_for_ten_minutes(name):
+    done = _fuzz("--only", name, "--seconds", "600", "--seed", "4")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 @pytest.mark.slow
 def test_all_fuzzers_find_nothing_for_a_while():
     done = _fuzz("--seconds", "45", "--seed", "2")
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.count(" 0 finds (") == 6
+    assert done.stdout.count(" 0 finds (") == 8
 
 
 @pytest.mark.slow
