@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 from tunnelcc._version import __version__
 
 if TYPE_CHECKING:
+    from tunnelcc.apps.searches.search import search as search
     from tunnelcc.config import CrossTraffic as CrossTraffic
     from tunnelcc.config import Flow as Flow
     from tunnelcc.config import Hosts as Hosts
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from tunnelcc.results.result import Result as Result
     from tunnelcc.running.capture import Capture as Capture
     from tunnelcc.running.confirm import confirm as confirm
+    from tunnelcc.running.confirm import confirm_each as confirm_each
     from tunnelcc.running.harm import harm as harm
     from tunnelcc.running.runner import run as run
     from tunnelcc.running.runner import run_many as run_many
@@ -49,7 +51,6 @@ if TYPE_CHECKING:
     from tunnelcc.scenario import load as load
     from tunnelcc.scenario.relax import relax as relax
     from tunnelcc.scenario.sizes import sizes as sizes
-    from tunnelcc.searches import search as search
     from tunnelcc.store import Store as Store
     from tunnelcc.sweeps import Sweep as Sweep
     from tunnelcc.sweeps import open_results
@@ -81,6 +82,7 @@ _HOME = {
     "summary": "report.results:make",
     "Result": "results.result",
     "confirm": "running.confirm",
+    "confirm_each": "running.confirm",
     "harm": "running.harm",
     "run": "running.runner",
     "run_many": "running.runner",
@@ -89,7 +91,7 @@ _HOME = {
     "relax": "scenario.relax",
     "sizes": "scenario.sizes",
     "Store": "store",
-    "search": "searches",
+    "search": "apps.searches.search",
     "Sweep": "sweeps",
     "open": "sweeps:open_results",
     "sweep": "sweeps",

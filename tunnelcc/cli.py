@@ -22,8 +22,11 @@ import click
 from tunnelcc.commands import complete
 from tunnelcc.commands.common import (
     again_option,
+    experiment_options,
     jobs_option,
     json_option,
+    seeds_option,
+    set_option,
     store_option,
     trust_option,
 )
@@ -39,16 +42,6 @@ _flow_option = click.option(
     help="Add a flow with these keys (cc, count, rtt, tunnel, …) to those of the scenario; without "
         "a scenario, in place of the default flow. Repeatable.",
 )  # fmt: skip
-_set_option = click.option(
-    "--set", "settings", multiple=True, metavar="KEY=VALUE", shell_complete=complete.keys,
-    help="Set any key, such as hosts.kernel=5.10. Repeatable. `tunnelcc show experiment` lists "
-        "the keys.",
-)  # fmt: skip
-_seeds_option = click.option(
-    "--seeds",
-    help="Number of repeats, whose seeds begin with the scenario's, or the seeds (1,2,7). "
-    "[default: 5]",
-)
 _metrics_option = click.option(
     "--metric", "metrics", multiple=True, metavar="METRIC", shell_complete=complete.metrics,
     help="Also print a metric of `tunnelcc show metrics`, or your own, such as "
@@ -77,40 +70,15 @@ def _difference_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-_EXPERIMENT_OPTIONS = {
-    "rate": "Bottleneck rate, such as 100Mbps.",
-    "rtt": "Base round-trip time without queueing, such as 100ms.",
-    "loss": "Random loss in the direction of the data, such as 1%.",
-    "buffer": "Buffer at the bottleneck, such as 1bdp, 200p, 64KiB or 50ms.",
-    "cc": "Congestion control of the applications and of carriers over TCP.",
-    "carrier-cc": "Congestion control of the tunnel's own connections (carriers).",
-    "flows": "Number of flows.",
-    "tunnel": "Tunnel of the flows that name none: a name of `tunnelcc list`.",
-    "direction": "up: the client sends; down: the server does, as in a download.",
-    "duration": "Simulated time, including the warm-up.",
-    "warmup": "Time before measurements start.",
-    "seed": "Seed of all random draws.",
-}
-
-
-_COMPLETE = {
-    "cc": complete.algorithms,
-    "carrier-cc": complete.algorithms,
-    "tunnel": complete.tunnels,
-    "direction": complete.choices("up", "down"),
-}
-
-
-def _experiment_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    for name, text in reversed(_EXPERIMENT_OPTIONS.items()):
-        command = click.option(f"--{name}", help=text, shell_complete=_COMPLETE.get(name))(command)
-    return command
-
-
 #: Commands of uses → where they are. They are imported when they are called, or for the help.
 _OF_APPS = {
+    "advise": "advice.commands:advise",
+    "calibrate-host": "calibrate.commands:calibrate_host",
+    "fit": "fit.commands:fit",
     "papers": "papers.commands:papers",
     "reproduce": "papers.commands:command",
+    "search": "searches.commands:search",
+    "sensitivity": "searches.commands:sensitivity",
 }
 
 
@@ -192,8 +160,8 @@ def cli() -> None:
 
 @cli.command()
 @click.argument("scenario", required=False, type=_PATH)
-@_experiment_options
-@_set_option
+@experiment_options
+@set_option
 @_flow_option
 @click.option("--plot", type=_PATH, help="Save a figure (.png, .svg or .pdf).")
 @click.option(
@@ -285,7 +253,7 @@ def run(
             told = f"{measured} is not a capture at the sender: its RTTs and windows are left out"
             click.echo(told, err=True)
         if scenario is None and not any(options[it] for it in ("rate", "rtt", "loss", "buffer")):
-            from tunnelcc.fit import direct
+            from tunnelcc.apps.fit.fit import direct
 
             otherwise = direct(other, options["cc"]).table
             told = f"the path is what {measured} tells at once; `tunnelcc fit` searches for it"
@@ -349,8 +317,8 @@ def run(
 
 @cli.command()
 @click.argument("scenario", required=False, type=_PATH)
-@_experiment_options
-@_set_option
+@experiment_options
+@set_option
 @_flow_option
 @jobs_option
 @json_option
@@ -379,9 +347,9 @@ def explain(
 
 @cli.command()
 @click.argument("scenario", required=False, type=_PATH)
-@_experiment_options
-@_set_option
-@_seeds_option
+@experiment_options
+@set_option
+@seeds_option
 @jobs_option
 @store_option
 @trust_option
@@ -422,8 +390,8 @@ def compare(scenario: Path | None, settings: tuple[str, ...], **options: Any) ->
     help="A key and its values, such as path.loss=0,0.1%,1% or "
         "'path.rtt={from=\"1ms\", to=\"300ms\", steps=12, scale=\"log\"}'. Repeatable.",
 )  # fmt: skip
-@_set_option
-@_seeds_option
+@set_option
+@seeds_option
 @jobs_option
 @click.option(
     "--dask",
@@ -477,8 +445,8 @@ def sweep(
 
 @cli.command("measure")
 @click.argument("scenario", required=False, type=_PATH)
-@_experiment_options
-@_set_option
+@experiment_options
+@set_option
 @click.option(
     "--seeds",
     default="1",
@@ -533,7 +501,7 @@ def measure_(
 @cli.command("report")
 @click.argument("paths", metavar="SCENARIO|RESULTS...", nargs=-1, required=True, type=_PATH)
 @click.option("--question", default="", help="Heading of the page. [default: the title]")
-@_seeds_option
+@seeds_option
 @jobs_option
 @store_option
 @trust_option
@@ -561,75 +529,6 @@ def report_(
     from tunnelcc.commands.report import report
 
     report(paths, question, seeds, jobs, store, metrics, output, again=again)
-
-
-@cli.command("fit")
-@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=_PATH)
-@click.option(
-    "--cc", shell_complete=complete.algorithms,
-    help="Congestion control of the flows, if the files do not tell.",
-)  # fmt: skip
-@click.option(
-    "--runs", type=click.IntRange(40, 10_000), default=96, show_default=True,
-    help="Simulations to search with.",
-)  # fmt: skip
-@click.option("--output", "-o", type=_PATH, help="Write the path and flows as a scenario (.toml).")
-@click.option("--plot", type=_PATH, help="Draw the files beside the answer's simulation.")
-@click.option("--then", is_flag=True, help="Say which measurement would tell most besides.")
-@json_option
-def fit_(files: tuple[Path, ...], **options: Any) -> None:
-    """Find the path of a measurement: rate, RTT, buffer, loss, windows, and what limited the flow.
-
-    FILES are of one path: iperf3 JSON (also -R, -u, -P, --bidir), output of iperf 2, a log of
-    `ss -ti` at either end, a capture, a flent file, a speed test's JSON; and output of ping, fping
-    or mtr. What they do not tell, the command says, and what would. The answer is simulated at
-    last, and withdrawn if it has another goodput or RTT than the files.
-    """
-    from tunnelcc.commands.fit import fit
-
-    fit(files, **options)
-
-
-@cli.command()
-@click.argument("scenario", required=False, metavar="[PATH.toml]", type=_PATH)
-@click.option("--rate", help="Bottleneck rate, such as 100Mbps.")
-@click.option("--rtt", help="Base round-trip time without queueing, such as 100ms.")
-@click.option("--loss", help="Random loss in the direction of the data, such as 1%.")
-@click.option("--buffer", help="Buffer at the bottleneck, such as 1bdp, 200p, 64KiB or 50ms.")
-@click.option("--duration", help="Simulated time of each run. [default: the scenario's, or 12s]")
-@_set_option
-@click.option("--direction", help=_EXPERIMENT_OPTIONS["direction"])
-@click.option(
-    "--goal", default="bulk", show_default=True,
-    help="bulk: one long transfer; short: pages of 500 kB; call: a call beside a transfer; mix: "
-        "all three; fair: what a neighbour is left.",
-)  # fmt: skip
-@click.option(
-    "--tunnels", metavar="NAME,…", shell_complete=complete.tunnels,
-    help="Tunnels to compare; none: without a tunnel.",
-)  # fmt: skip
-@click.option(
-    "--cc", "congestion", metavar="NAME,…", shell_complete=complete.algorithms,
-    help="Congestion controls to compare.",
-)  # fmt: skip
-@_seeds_option
-@jobs_option
-@store_option
-@click.option("--plot", type=_PATH, help="Save a figure (.png, .svg or .pdf).")
-@click.option("--html", type=_PATH, help="Save a page with table, figure and configuration.")
-@json_option
-def advise(scenario: Path | None, settings: tuple[str, ...], **options: Any) -> None:
-    """Rank tunnels and congestion controls for a use of a path.
-
-    PATH.toml is a scenario, such as `tunnelcc fit` writes. The command simulates all candidates on
-    the path, and on paths with other loss, RTT, rate and buffer; says which is best, what is not
-    told apart from it, what it costs, and where the ranking turns; and prints the configuration of
-    the real program. Exits with 1 if a run fails.
-    """
-    from tunnelcc.commands.advise import advise as run_all
-
-    if not run_all(scenario, settings, **options):
-        sys.exit(1)
 
 
 @cli.group(cls=_Commands)
@@ -893,65 +792,6 @@ def show(what: str, name: str | None, mode: str | None, only: str | None) -> Non
         named[what](name)
 
 
-@cli.command()
-@click.argument("scenario", required=False, type=_PATH)
-@click.option(
-    "--over", multiple=True, required=True, metavar="KEY=LOW..HIGH",
-    help="A key and where it is searched: LOW..HIGH, LOW..HIGH:log, VALUE,VALUE,…, or "
-        "path.rate_steps=LOW..HIGH:8 for a trace of eight rates. Repeatable.",
-)  # fmt: skip
-@click.option("--minimise", metavar="METRIC", help="Search for the least value of this metric.")
-@click.option("--maximise", metavar="METRIC", help="Search for the greatest value.")
-@click.option("--flow", type=int, help="The flow, from 0, of a metric of flows.")
-@click.option("--budget", default=200, show_default=True, help="Runs of the search.")
-@click.option("--seeds", default=1, show_default=True, help="Runs of each point.")
-@click.option(
-    "--fresh-seeds", default=5, show_default=True,
-    help="Seeds with which the best points run again.",
-)  # fmt: skip
-@_set_option
-@click.option(
-    "--output", "-o", type=_PATH, default="found.toml", show_default=True,
-    help="The scenario of the find.",
-)  # fmt: skip
-@jobs_option
-@store_option
-@trust_option
-@json_option
-def search(
-    scenario: Path | None, settings: tuple[str, ...], over: tuple[str, ...], output: Path,
-    **options: Any,
-) -> None:  # fmt: skip
-    """Search keys of the SCENARIO for where a metric is least or greatest.
-
-    The best points run again with seeds that the search did not use. Finished runs are not
-    repeated: an interrupted search goes on when it is asked for again.
-    """
-    from tunnelcc.commands import search as command
-
-    command.run(scenario, settings, over, output, **options)
-
-
-@cli.command()
-@click.argument("results", type=_PATH, shell_complete=complete.results)
-@click.option(
-    "--metric", default="goodput", show_default=True, metavar="METRIC",
-    shell_complete=complete.metrics,
-    help="The metric, or module:function for one of your own.",
-)  # fmt: skip
-@click.option("--flow", type=int, help="The flow, from 0, of a metric of flows.")
-@click.option("--output", "-o", type=_PATH, help="Save a figure (.png, .svg or .pdf).")
-@json_option
-def sensitivity(results: Path, metric: str, flow: int | None, output: Path | None) -> None:
-    """Tell how much of a metric's variance each key of a sweep explains.
-
-    RESULTS is STORE/NAME, a store with one sweep, or a .nc file.
-    """
-    from tunnelcc.commands import sensitivity as command
-
-    command.run(results, metric, flow, output)
-
-
 @cli.group()
 def new() -> None:
     """Write files to begin with."""
@@ -969,34 +809,6 @@ def new_cc(name: str, python: bool, output: Path) -> None:
     from tunnelcc.commands import new as files
 
     click.echo(files.congestion_control(name, output, python=python))
-
-
-@cli.command("calibrate-host")
-@click.option(
-    "--output",
-    type=_PATH,
-    help="Save a profile (.toml) for --set hosts.profile=FILE.",
-)
-def calibrate_host(output: Path | None) -> None:
-    """Measure the CPU costs of this machine.
-
-    Measures ciphers, compression and system calls that tunnels use. Takes about 15 seconds. Only
-    root can measure packet sockets and TUN devices.
-    """
-    from tunnelcc import calibrate
-    from tunnelcc.output import files
-    from tunnelcc.report import catalogue
-
-    if output is not None:
-        if output.suffix != ".toml":
-            raise ConfigError(Problem("--output", str(output), "a file name that ends in .toml"))
-        files.check_file("--output", output)
-    calibrate.check()
-    click.echo("measuring for about 15 seconds", err=True)
-    profile, spreads = calibrate.run()
-    catalogue.print_measured_profile(profile, spreads)
-    if output is not None:
-        calibrate.write(profile, output)
 
 
 @cli.command()

@@ -15,7 +15,7 @@ import numpy as np
 import tunnelcc as tc
 from tests.fuzz.mutate import change_bytes
 from tests.validation.paths import known
-from tunnelcc import fit
+from tunnelcc.apps.fit import fit
 from tunnelcc.formats import flent, iperf3
 from tunnelcc.scenario import Experiment
 from tunnelcc.specification import experiment_spec

@@ -26,7 +26,7 @@ from typing import Any
 import click
 import numpy as np
 
-from tunnelcc import fit as fits
+from tunnelcc.apps.fit import fit as fits
 from tunnelcc.errors import TunnelccError
 from tunnelcc.measure import plan as plans
 from tunnelcc.measure import virtual

@@ -10,6 +10,7 @@ from typing import Any, TypeVar, cast
 
 import click
 
+from tunnelcc.commands import complete
 from tunnelcc.errors import TunnelccError
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -69,3 +70,43 @@ trust_option = click.option(
     "--trust", is_flag=True, is_eager=True, expose_value=False, callback=_grant_trust,
     help="Run code that a scenario or a paper's folder names or holds, with all your rights.",
 )  # fmt: skip
+set_option = click.option(
+    "--set", "settings", multiple=True, metavar="KEY=VALUE", shell_complete=complete.keys,
+    help="Set any key, such as hosts.kernel=5.10. Repeatable. `tunnelcc show experiment` lists "
+        "the keys.",
+)  # fmt: skip
+seeds_option = click.option(
+    "--seeds",
+    help="Number of repeats, whose seeds begin with the scenario's, or the seeds (1,2,7). "
+    "[default: 5]",
+)
+#: Options of one experiment → what they set.
+EXPERIMENT_OPTIONS = {
+    "rate": "Bottleneck rate, such as 100Mbps.",
+    "rtt": "Base round-trip time without queueing, such as 100ms.",
+    "loss": "Random loss in the direction of the data, such as 1%.",
+    "buffer": "Buffer at the bottleneck, such as 1bdp, 200p, 64KiB or 50ms.",
+    "cc": "Congestion control of the applications and of carriers over TCP.",
+    "carrier-cc": "Congestion control of the tunnel's own connections (carriers).",
+    "flows": "Number of flows.",
+    "tunnel": "Tunnel of the flows that name none: a name of `tunnelcc list`.",
+    "direction": "up: the client sends; down: the server does, as in a download.",
+    "duration": "Simulated time, including the warm-up.",
+    "warmup": "Time before measurements start.",
+    "seed": "Seed of all random draws.",
+}
+
+
+_COMPLETE = {
+    "cc": complete.algorithms,
+    "carrier-cc": complete.algorithms,
+    "tunnel": complete.tunnels,
+    "direction": complete.choices("up", "down"),
+}
+
+
+def experiment_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options of one experiment."""
+    for name, text in reversed(EXPERIMENT_OPTIONS.items()):
+        command = click.option(f"--{name}", help=text, shell_complete=_COMPLETE.get(name))(command)
+    return command

@@ -285,35 +285,6 @@ def _costs(profile: Profile) -> Iterator[dict[str, float | str]]:
                "label": it.label, "source": it.source}  # fmt: skip
 
 
-def print_measured_profile(profile: Profile, spreads: Mapping[str, float]) -> None:
-    """Print the costs of this machine next to the reference. Spreads are ratios."""
-    from tunnelcc import calibrate  # takes a while, and other tables need none of it
-
-    out = console()
-    out.print(profile.summary, style="bold", markup=False)
-    reference = costs.load(costs.REFERENCE)
-    rows = []
-    for name, operation in profile.operations.items():
-        cost = costs.of(profile, [name])
-        rows.append((
-            name, f"{operation.per_call:.0f}", f"{operation.per_byte:.3f}", f"{spreads[name]:.0%}",
-            f"{cost(128):.0f}", f"{cost(1408):.0f}", f"{costs.of(reference, [name])(1408):.0f}",
-        ))  # fmt: skip
-    columns = (
-        "operation", "ns per call", "ns per byte", "spread", "128 B", "1408 B", "reference, 1408 B"
-    )  # fmt: skip
-    Table("", columns, rows, range(1, len(columns))).print(out)
-    for name, spread in spreads.items():
-        if spread > calibrate.UNSTEADY:
-            text = (
-                f"Warning: {name} is {calibrate.unsteady(spread)}; measure again on an idle machine"
-            )
-            out.print(text, markup=False)
-    missing = [name for name in costs.OPERATIONS if name not in profile.operations]
-    if missing:
-        out.print(f"Not measured; values of {costs.REFERENCE}: {', '.join(missing)}", markup=False)
-
-
 def print_congestion_control(name: str) -> None:
     """Print an algorithm and its parameters. Raises ConfigError."""
     name = core.congestion_name(name)

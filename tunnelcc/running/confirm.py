@@ -419,7 +419,15 @@ def _short_part(experiment: Experiment, events: int) -> Experiment:
 
 
 def confirm_each(results: Sequence[Result], *, jobs: int | None = None) -> list[list[Finding]]:
-    """Return confirm() of each result, in parallel. One that fails has no findings."""
+    """Return confirm() of each result, in ``jobs`` processes. One that fails has no findings.
+
+    Nor has one with a congestion control in a file, which would print and write again.
+
+        >>> path = tc.Path(rate="10Mbps", rtt="20ms")
+        >>> runs = [tc.run(tc.Experiment(path=path, duration=it)) for it in ("1s", "2s")]
+        >>> [len(findings) for findings in tc.confirm_each(runs)]
+        [1, 1]
+    """
     from tunnelcc.running.pool import parallel
 
     found: dict[int, list[Finding]] = {}

@@ -14,7 +14,7 @@ import tunnelcc as tc
 from helpers import ROOT, edited_entry
 from tunnelcc import catalog, payloads
 from tunnelcc import specification as spec
-from tunnelcc.calibrate import compressors
+from tunnelcc.apps.calibrate import compressors
 from tunnelcc.catalog.datagram import DatagramEntry
 from tunnelcc.catalog.layers import Surroundings, wrap
 from tunnelcc.catalog.packets import PacketEntry

@@ -710,7 +710,7 @@ def test_running_does_not_load_what_it_does_not_need():
     code = (
         "import sys; from tunnelcc.cli import main; main(['run', '--duration', '1s']); "
         "heavy = {'xarray', 'matplotlib', 'ns3', 'cppyy', 'pandas', 'multiprocessing', "
-        "'scipy', 'tunnelcc.plots', 'tunnelcc.calibrate', 'tunnelcc.catalog.layers'}; "
+        "'scipy', 'tunnelcc.plots', 'tunnelcc.apps.calibrate', 'tunnelcc.catalog.layers'}; "
         "print(sorted(heavy & set(sys.modules)), file=sys.stderr)"
     )
     environment = {**os.environ, "PYTHONWARNINGS": "error"}

@@ -102,7 +102,7 @@ def test_told_before_anything_is_simulated(arguments, place, tmp_path, monkeypat
     for module in (
         "tunnelcc.running.runner.run",
         "tunnelcc.running.runner.run_many",
-        "tunnelcc.calibrate.run",
+        "tunnelcc.apps.calibrate.calibrate.run",
     ):
         monkeypatch.setattr(module, lambda *_, **__: pytest.fail("it began"))
     code, out, err = run(*arguments, place)

@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tunnelcc import fit as fits
-from tunnelcc.fit.reading import reading
+from tunnelcc.apps.fit import fit as fits
+from tunnelcc.apps.fit.reading import reading
 from tunnelcc.formats.measurement import Measurement, Pings, Stream, merged
 from tunnelcc.formats.read import read
 

@@ -16,8 +16,8 @@ import pytest
 import tunnelcc as tc
 from tunnelcc import catalog, payloads
 from tunnelcc import specification as spec
-from tunnelcc.calibrate import compressors
-from tunnelcc.calibrate.libraries import over_packets
+from tunnelcc.apps.calibrate import compressors
+from tunnelcc.apps.calibrate.libraries import over_packets
 from tunnelcc.catalog.layers import Surroundings, wrap
 from tunnelcc.hosts import costs
 from tunnelcc.schema.toml import write_toml

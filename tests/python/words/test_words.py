@@ -14,8 +14,8 @@ import pytest
 
 import tunnelcc as tc
 from helpers import ROOT, TOKEN, load_script, replace_words
-from tunnelcc import fit
 from tunnelcc.analysis import causes as analysis
+from tunnelcc.apps.fit import fit
 from tunnelcc.errors import Problem
 from tunnelcc.formats.measurement import Measurement, Stream
 from tunnelcc.words import causes, fits, lists

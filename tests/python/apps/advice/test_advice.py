@@ -13,10 +13,11 @@ import xarray as xr
 
 import tunnelcc as tc
 from helpers import ROOT
-from tunnelcc import advice, catalog
-from tunnelcc.advice import GOALS, TUNNELS, advise, configuration
-from tunnelcc.advice.goals import with_mix
-from tunnelcc.commands.advise import difference_text
+from tunnelcc import catalog
+from tunnelcc.apps.advice import advice
+from tunnelcc.apps.advice.advice import advise, configuration
+from tunnelcc.apps.advice.goals import GOALS, TUNNELS, with_mix
+from tunnelcc.apps.advice.printed import difference_text
 from tunnelcc.metrics.paired import difference
 
 LOSSY = {"path": {"rate": "10Mbps", "rtt": "60ms", "loss": "1%"}, "duration": "5s"}

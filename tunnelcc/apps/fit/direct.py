@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tunnelcc.analysis.values import Estimate, Quantity, Reason
-from tunnelcc.fit.reading import HEADER, Reading
+from tunnelcc.apps.fit.reading import HEADER, Reading
 
 Floats = NDArray[np.float64]
 

@@ -11,12 +11,11 @@ import sys
 
 import pytest
 
-from tunnelcc import calibrate
-from tunnelcc.calibrate import compressors, libcrypto, timing
+from tunnelcc.apps.calibrate import calibrate, compressors, libcrypto, timing
 from tunnelcc.hosts import costs
 
 QUICK = (
-    "from tunnelcc.calibrate import timing; timing._BATCHES, timing._BATCH = 21, 1e5; "
+    "from tunnelcc.apps.calibrate import timing; timing._BATCHES, timing._BATCH = 21, 1e5; "
     "from tunnelcc import cli; cli.main(['calibrate-host', '--output', {path!r}])"
 )
 

@@ -10,9 +10,10 @@ from typing import Any
 
 import click
 
-from tunnelcc import fit as fits
+import tunnelcc as tc
+from tunnelcc.apps.fit import fit as fits
+from tunnelcc.apps.fit.fit import Fit
 from tunnelcc.commands.interrupt import interruptible
-from tunnelcc.fit import Fit
 from tunnelcc.output import files as outputs
 from tunnelcc.output import records
 from tunnelcc.output.tables import Table, console
@@ -58,10 +59,9 @@ def fit(
 def draw(found: Fit, file: Path) -> None:
     """Draw the measurement and the answer's simulation in the same panels."""
     from tunnelcc.plots import plot_beside
-    from tunnelcc.running.runner import run
     from tunnelcc.scenario import Experiment
 
-    result = run(Experiment.parse(found.table), progress=False)
+    result = tc.run(Experiment.parse(found.table), progress=False)
     plot_beside(result, found.reading.measured, file)
 
 

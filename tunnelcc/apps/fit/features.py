@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tunnelcc.fit.reading import Reading
+from tunnelcc.apps.fit.reading import Reading
 from tunnelcc.formats.measurement import Measurement, Stream
 
 #: The source of a run that is told as a measurement.

@@ -14,10 +14,10 @@ from scipy.interpolate import RBFInterpolator
 
 import tunnelcc as tc
 from helpers import ROOT
-from tunnelcc import fit as fits
 from tunnelcc.analysis.values import Reason
-from tunnelcc.fit.reading import reading
-from tunnelcc.fit.search import _splines, _terms, interval, search
+from tunnelcc.apps.fit import fit as fits
+from tunnelcc.apps.fit.reading import reading
+from tunnelcc.apps.fit.search import _splines, _terms, interval, search
 from tunnelcc.formats import iperf3
 from tunnelcc.formats.measurement import Measurement, Pings, Stream
 from tunnelcc.words import fits as words

@@ -19,12 +19,12 @@ from typing import Any
 
 import numpy as np
 
+import tunnelcc as tc
 from tunnelcc.errors import MISSING, ConfigError, Problem, RunError, TunnelccError
 from tunnelcc.metrics import AnyMetric, Metric, find, mean_and_half_width
 from tunnelcc.modules import trust
 from tunnelcc.output.progress import RunsProgress
 from tunnelcc.scenario import Experiment, build, experiment_of
-from tunnelcc.store import Store
 from tunnelcc.sweeps.axes import Interval, check_has_effect, parse_interval
 from tunnelcc.sweeps.execute import complete, executor
 
@@ -130,7 +130,7 @@ def search(
     space = {key: _values(key, values, table, experiment) for key, values in over.items()}
     if not space:
         raise ConfigError(Problem("over", MISSING, "at least one key and its values"))
-    runs = _Runs(table, goal, Store(store), jobs)
+    runs = _Runs(table, goal, tc.Store(store), jobs)
     searched = [experiment.seed + it for it in range(seeds)]
     count = budget // seeds
     study = optuna.create_study(
@@ -202,7 +202,7 @@ class _Runs:
     """Values of the goal at points, from the store or from runs."""
 
     def __init__(
-        self, table: Mapping[str, Any], goal: Goal, store: Store, jobs: int | None
+        self, table: Mapping[str, Any], goal: Goal, store: tc.Store, jobs: int | None
     ) -> None:
         self.table = table
         self.goal = goal

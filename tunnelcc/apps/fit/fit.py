@@ -15,18 +15,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+import tunnelcc as tc
 from tunnelcc.analysis.values import Estimate, Reason
+from tunnelcc.apps.fit.direct import Direct, estimate
+from tunnelcc.apps.fit.features import as_measured, features
+from tunnelcc.apps.fit.reading import HEADER, RATES, RTTS, Reading, reading
+from tunnelcc.apps.fit.search import CONFIDENCE, interval, search
 from tunnelcc.errors import ConfigError, Problem, RunError, TunnelccError
-from tunnelcc.fit.direct import Direct, estimate
-from tunnelcc.fit.features import as_measured, features
-from tunnelcc.fit.reading import HEADER, RATES, RTTS, Reading, reading
-from tunnelcc.fit.search import CONFIDENCE, interval, search
 from tunnelcc.formats.measurement import Measurement, merged
 from tunnelcc.formats.read import read
 from tunnelcc.modules import trust
 from tunnelcc.output.progress import Progress
-from tunnelcc.results.result import Result
-from tunnelcc.running.runner import run
 from tunnelcc.scenario import Experiment
 from tunnelcc.schema.units import format_probability, format_rate, format_time
 
@@ -397,13 +396,13 @@ class _Simulator:
         simulated = float(np.mean(known)) if known else float("nan")
         return Check(float(np.mean(goodputs)), measured, simulated, rtt)
 
-    def _runs(self, tables: list[dict[str, Any]], seed: int) -> list[Result | None]:
+    def _runs(self, tables: list[dict[str, Any]], seed: int) -> list[tc.Result | None]:
         """Run tables in this process: most runs take less than starting another one."""
-        found: list[Result | None] = []
+        found: list[tc.Result | None] = []
         for place, table in enumerate(tables):
             experiment: Experiment = Experiment.parse({**table, "seed": seed + place})
             try:
-                found.append(run(experiment, progress=False))
+                found.append(tc.run(experiment, progress=False))
             except RunError:
                 found.append(None)
             self._done += 1
@@ -411,7 +410,7 @@ class _Simulator:
         return found
 
 
-def _mean_rtt(result: Result, since: float) -> float:
+def _mean_rtt(result: tc.Result, since: float) -> float:
     """Return the mean of the flows' smoothed RTTs after the start, s."""
     after = result["time"] > since
     flows = range(len(result.flows))
@@ -484,7 +483,7 @@ def _without_full_queue(
     return found
 
 
-def _kind(result: Result) -> str:
+def _kind(result: tc.Result) -> str:
     """Return what limited most flows of a run."""
     kinds = Counter(it.limit for it in result.limited if it)
     return kinds.most_common(1)[0][0] if kinds else "application"
@@ -619,9 +618,7 @@ def _scenario(found: Reading, values: dict[str, float], queue: str = _DROP_TAIL)
         table["direction"] = "down"
     hosts: dict[str, Any] = {}
     if found.limit == "receive_window" and found.window > 0:
-        from tunnelcc.config import Hosts
-
-        default = Hosts()
+        default = tc.Hosts()
         part = default.receive_window / default.receive_buffer
         hosts["tcp_rmem"] = max(round(found.window / part), 4096)
     elif found.limit == "send_buffer":

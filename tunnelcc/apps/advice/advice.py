@@ -13,18 +13,16 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+import tunnelcc as tc
 from tunnelcc import catalog
 from tunnelcc import scenario as scenarios
-from tunnelcc.advice.goals import CONGESTION_CONTROLS, GOALS, MIX, TUNNELS, Goal, with_mix
+from tunnelcc.apps.advice.goals import CONGESTION_CONTROLS, GOALS, MIX, TUNNELS, Goal, with_mix
 from tunnelcc.errors import ConfigError, Problem, unknown_name
 from tunnelcc.metrics import paired
 from tunnelcc.metrics.paired import Difference
-from tunnelcc.results.result import Result
-from tunnelcc.running.confirm import confirm_each
 from tunnelcc.scenario import Experiment
 from tunnelcc.schema.units import format_probability, format_rate, format_time, parse_size
-from tunnelcc.store import Store
-from tunnelcc.sweeps import Sweep, Tally, results_of
+from tunnelcc.sweeps import Tally, results_of
 from tunnelcc.sweeps import run as run_sweep
 from tunnelcc.sweeps.table import HOST_DEFAULTS
 from tunnelcc.words import findings
@@ -251,14 +249,14 @@ def _limits(
     """Return what limits each candidate on the given path, and the keys, confirmed by runs."""
     values = results["goodput"]
     shape = tuple(values.sizes.values())
-    runs: dict[tuple[int, int], Result] = {}
+    runs: dict[tuple[int, int], tc.Result] = {}
     for place in np.ndindex(*shape[:2]):
         first = (*place, *(0,) * (len(shape) - 2))
         id_ = ids[int(np.ravel_multi_index(first, shape))]
-        found = Store(store).load(id_) if id_ else None
-        if isinstance(found, Result):
+        found = tc.Store(store).load(id_) if id_ else None
+        if isinstance(found, tc.Result):
             runs[place] = found
-    each = confirm_each([*runs.values()], jobs=jobs)
+    each = tc.confirm_each([*runs.values()], jobs=jobs)
     return {
         place: (", ".join(filter(None, findings.at_point(found))), findings.keys_of(found))
         for place, found in zip(runs, each, strict=True)
@@ -301,7 +299,7 @@ def _swept(
     jobs: int | None,
     progress: bool,
 ) -> tuple[xarray.Dataset, Tally]:
-    declared = Sweep(table, axes, seeds)
+    declared = tc.Sweep(table, axes, seeds)
     digest = hashlib.sha256(declared.to_toml().encode()).hexdigest()[:8]
     declared.name = f"advise-{digest}"
     tally = run_sweep(declared, store, jobs=jobs, progress=progress, again=True)

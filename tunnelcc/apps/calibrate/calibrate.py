@@ -9,8 +9,8 @@ import threading
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from tunnelcc.calibrate import kernel, libraries
-from tunnelcc.calibrate.timing import Measurement, measure, measure_call
+from tunnelcc.apps.calibrate import kernel, libraries
+from tunnelcc.apps.calibrate.timing import Measurement, measure, measure_call
 from tunnelcc.errors import TunnelccError
 from tunnelcc.hosts import costs
 from tunnelcc.hosts.costs import OPERATIONS, Operation, Profile

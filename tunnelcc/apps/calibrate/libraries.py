@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from tunnelcc import payloads
-from tunnelcc.calibrate import compressors, libcrypto
-from tunnelcc.calibrate.compressors import Run
-from tunnelcc.calibrate.timing import (
+from tunnelcc.apps.calibrate import compressors, libcrypto
+from tunnelcc.apps.calibrate.compressors import Run
+from tunnelcc.apps.calibrate.timing import (
     SMALL,
     Calls,
     Measurement,

@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 
-from tunnelcc.calibrate.timing import CHUNK, Calls, Sized, repeated
+from tunnelcc.apps.calibrate.timing import CHUNK, Calls, Sized, repeated
 
 _ROOM = 4 << 20  # bytes of a socket's buffer
 _HERE, _THERE = "10.231.7.1", "10.231.7.2"

@@ -17,7 +17,14 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial
 from typing import Any
 
-from tunnelcc.calibrate.timing import SMALL, Calls, Measurement, measure, measure_call, repeated
+from tunnelcc.apps.calibrate.timing import (
+    SMALL,
+    Calls,
+    Measurement,
+    measure,
+    measure_call,
+    repeated,
+)
 
 CIPHERS = ("aes-128-cbc", "aes-256-cbc", "aes-128-gcm", "aes-256-gcm", "chacha20-poly1305")
 

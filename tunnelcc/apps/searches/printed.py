@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""``tunnelcc search``: from options to a find, and a scenario that repeats it."""
+"""Finds and sensitivities as tables, a find's scenario, and the figure of a sensitivity."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import math
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,19 +15,25 @@ from typing import Any
 import click
 
 from tunnelcc import scenario as scenarios
+from tunnelcc.apps.searches import search as searching
+from tunnelcc.apps.searches.search import Find, Point
+from tunnelcc.apps.searches.sensitivity import Influence
+from tunnelcc.apps.searches.sensitivity import sensitivity as influences
 from tunnelcc.commands.interrupt import interruptible
-from tunnelcc.commands.options import parsed
+from tunnelcc.commands.options import parsed, read_results
 from tunnelcc.errors import ConfigError, Problem
-from tunnelcc.metrics import Metric, find
+from tunnelcc.metrics import Metric, find, own_metrics
 from tunnelcc.output import records
 from tunnelcc.output.files import check_file, write_text
 from tunnelcc.output.tables import Table, console
+from tunnelcc.plots import check_file as check_figure
+from tunnelcc.plots import finish, panels, save
+from tunnelcc.results import provenance
 from tunnelcc.schema.toml import parse_value, write_toml
-from tunnelcc.searches import Find, Point, search
 from tunnelcc.words.quantities import shown
 
 
-def run(
+def search(
     file: Path | None,
     settings: Sequence[str],
     over: Sequence[str],
@@ -45,8 +52,8 @@ def run(
     base = scenarios.build(table, parsed(settings))
     axes = dict(_axis(text) for text in over)
     with interruptible():
-        found = search(base, axes, on_point=_Shown(options).show, **options)
-    _print(found)
+        found = searching.search(base, axes, on_point=_Shown(options).show, **options)
+    _print_find(found)
     _write(found, output)
     click.echo(f"\n{output} repeats it: tunnelcc run {output}")
     return found
@@ -98,7 +105,7 @@ def _text(settings: Mapping[str, Any]) -> str:
     return ", ".join(f"{key} = {value}" for key, value in settings.items())
 
 
-def _print(found: Find) -> None:
+def _print_find(found: Find) -> None:
     metric = found.goal.metric
     units = dict.fromkeys(("value", "half_width", "searched"), metric.units)
     records.tell(
@@ -143,3 +150,40 @@ def _write(found: Find, output: Path) -> None:
     ]
     text = "\n".join(head) + "\n" + write_toml({**table, "title": title})
     write_text("--output", output, text)
+
+
+def sensitivity(results: Path, metric: str, flow: int | None, output: Path | None) -> None:
+    """Print what each key explains of a metric, and draw it. Raises ConfigError."""
+    found = find(metric, "--metric")
+    if output is not None:
+        check_figure(output)
+    data = read_results(results, metrics=own_metrics([metric]) if ":" in metric else ())
+    rows = influences(data, metric, flow)
+    of = "" if flow is None else f" of flow {flow}"
+    _print_influences(rows, f"What explains {found.name}{of}")
+    if output is not None:
+        _draw(rows, f"{found.long_name}{of}", output, provenance.text(data.attrs))
+
+
+def _print_influences(rows: Sequence[Influence], title: str) -> None:
+    records.tell("keys", lambda: map(asdict, rows))
+    cells = [(it.key, f"{it.part:.2f} ± {it.half_width:.2f}") for it in rows]
+    rest = 1 - sum(it.part for it in rows)
+    notes = [f"{max(rest, 0):.0%} of the variance: keys together, and seeds"]
+    columns = ("key", "part of the variance")
+    Table(title, columns, cells, (1,), notes).print(console())
+
+
+def _draw(rows: Sequence[Influence], title: str, output: Path, made: str) -> None:
+    with panels(1) as (figure, (ax,)):
+        places = range(len(rows))[::-1]
+        ax.barh(
+            places, [it.part for it in rows], height=0.6,
+            xerr=[it.half_width for it in rows], capsize=3,
+        )  # fmt: skip
+        ax.set_yticks(places, [it.key for it in rows])
+        ax.set_xlim(0, 1)
+        ax.set_xlabel("part of the variance that the key explains")
+        ax.grid(False, axis="y")
+        finish(figure, [ax], title[0].upper() + title[1:])
+        save(figure, output, made)

@@ -8,7 +8,7 @@ import pytest
 import xarray
 
 import tunnelcc as tc
-from tunnelcc.searches.sensitivity import sensitivity
+from tunnelcc.apps.searches.sensitivity import sensitivity
 
 
 def _results(points=300, noise=0.2):

@@ -12,9 +12,10 @@ from typing import Any
 import click
 import numpy as np
 
-from tunnelcc import advice as advices
 from tunnelcc import scenario as scenarios
-from tunnelcc.advice import Advice, Candidate, Goal
+from tunnelcc.apps.advice import advice as advices
+from tunnelcc.apps.advice.advice import Advice, Candidate
+from tunnelcc.apps.advice.goals import Goal
 from tunnelcc.commands.interrupt import interruptible
 from tunnelcc.commands.options import KEYS, changes, listed
 from tunnelcc.commands.sweep import parse_seeds
