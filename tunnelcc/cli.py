@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gc
 import io
+import json
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -300,12 +301,16 @@ def run(
         plot_run(result, plot) if other is None else plot_beside(result, other, plot)
     for written in filter(None, (output, plot)):
         click.echo(written, err=True)
-    if as_json:
-        click.echo(runs.to_json() if harm else result.to_json())
-    else:
-        from tunnelcc.running.confirm import confirm, runs_own_code
+    from tunnelcc.running.confirm import confirm, runs_own_code
 
-        limits = [] if runs_own_code(result.experiment) else confirm(result)
+    limits = [] if runs_own_code(result.experiment) else confirm(result)
+    if as_json:
+        from tunnelcc.output import records
+
+        found = runs.to_dict() if harm else result.to_dict()
+        found["limits"] = [records.plain(row) for it in limits for row in it.records()]
+        click.echo(json.dumps(found, indent=2, allow_nan=False))
+    else:
         tables.print_result(result, metrics, limits)
         if other is not None:
             tables.print_measured(result, other)

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 
@@ -142,3 +142,17 @@ class Finding(NamedTuple):
     gains: Mapping[str, float]
     known: Mapping[str, Any]
     is_slow_start: bool
+
+    def records(self) -> Iterator[dict[str, Any]]:
+        """Yield a record for JSON of each limit. ``gain``: a part, in the metric's own sense."""
+        lower = [self.lower] if self.lower else []
+        same = {"entry": self.entry, "metric": self.worth.metric}
+        for it in (*self.found, *lower):
+            yield {
+                **same, "keys": [change.key for change in it.changes],
+                "from": [str(change.before) for change in it.changes],
+                "to": [str(change.after) for change in it.changes], "gain": it.gain,
+                "seeds": it.seeds, "slow_start": False,
+            }  # fmt: skip
+        if self.is_slow_start:
+            yield {**same, "keys": [], "slow_start": True}

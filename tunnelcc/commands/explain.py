@@ -3,9 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
-
 from tunnelcc.analysis.values import Finding
 from tunnelcc.output import records
 from tunnelcc.output.tables import Table, console
@@ -41,7 +38,7 @@ def explain(experiment: Experiment, jobs: int | None) -> None:
 
 def _tell(found: list[Finding], ladders: dict[int, list[Rung]]) -> None:
     """Tell a record of each limit, of each key that was changed alone, and of more of a limit."""
-    records.tell("limits", [row for it in found for row in _limits(it)])
+    records.tell("limits", [row for it in found for row in it.records()])
     records.tell(
         "keys",
         [
@@ -64,20 +61,6 @@ def _tell(found: list[Finding], ladders: dict[int, list[Rung]]) -> None:
             for rung in rungs
         ],
     )  # fmt: skip
-
-
-def _limits(finding: Finding) -> Iterator[dict[str, Any]]:
-    lower = [finding.lower] if finding.lower else []
-    same = {"entry": finding.entry, "metric": finding.worth.metric}
-    for it in (*finding.found, *lower):
-        yield {
-            **same, "keys": [change.key for change in it.changes],
-            "from": [str(change.before) for change in it.changes],
-            "to": [str(change.after) for change in it.changes], "gain": it.gain,
-            "seeds": it.seeds, "slow_start": False,
-        }  # fmt: skip
-    if finding.is_slow_start:
-        yield {**same, "keys": [], "slow_start": True}
 
 
 def _different(found: list[Finding]) -> list[Finding]:

@@ -59,7 +59,7 @@ def tell(
     if tables is None:
         return
     given = records() if callable(records) else records
-    rows = [{key: _plain(value) for key, value in it.items()} for it in given]
+    rows = list(map(plain, given))
     tables.setdefault(table, []).extend(rows)
     known = _units.get()
     known |= units() if callable(units) else units or {}
@@ -67,6 +67,11 @@ def tell(
         for key, value in row.items():
             if isinstance(value, (int, float)) and not isinstance(value, bool):
                 known.setdefault(key, "1")
+
+
+def plain(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a record as JSON can have it: no value (NaN, infinite) is None."""
+    return {key: _plain(value) for key, value in record.items()}
 
 
 def _plain(value: Any) -> Any:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -79,8 +78,8 @@ class Harm:
         """The run with all flows."""
         return runner.run(self.experiment, capture=self.capture, metrics=self.metrics)
 
-    def to_json(self) -> str:
-        """Return the totals of the run with all flows, and the harm, as JSON text."""
+    def to_dict(self) -> dict[str, Any]:
+        """Return the totals of the run with all flows, and the harm: see Result.to_dict()."""
         found = self.dataset
         table = self.result.to_dict()
         for dim, added in (("flow", _OF_FLOW), ("tunnel", _OF_TUNNEL)):
@@ -88,7 +87,7 @@ class Harm:
             # Tunnels below relays come last, and have no flows of their own.
             for i, part in zip(range(found.sizes[dim]), table[f"{dim}s"], strict=False):
                 part |= {it: _number(found[it][i]) for it in added}
-        return json.dumps(table, indent=2, allow_nan=False)
+        return table
 
     @cached_property
     def dataset(self) -> xarray.Dataset:

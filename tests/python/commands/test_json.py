@@ -116,3 +116,13 @@ def test_a_failed_command_has_its_status_and_what_it_found(run, validator, tmp_p
     errors = [it["error"] for it in found["tables"]["runs"]]
     assert "room for one packet" in errors[0]
     assert errors[1] == ""
+
+
+def test_a_run_has_the_keys_that_give_more(run):
+    options = ("--rate", "20Mbps", "--rtt", "20ms", "--duration", "3s")
+    code, out, _ = run("run", *options, "--json")
+    limits = json.loads(out)["limits"]
+    assert code == 0
+    assert [it["keys"] for it in limits] == [["path.rate"]]
+    assert limits[0]["gain"] > 0.5
+    assert limits[0]["from"] == ["20Mbps"]
