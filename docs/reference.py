@@ -506,7 +506,10 @@ def _command_line() -> str:
 def _commands(
     group: click.Group = cli, path: tuple[str, ...] = ("tunnelcc",)
 ) -> Iterator[tuple[tuple[str, ...], click.Command]]:
-    for name, command in group.commands.items():
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command is not None
         if isinstance(command, click.Group):
             yield from _commands(command, (*path, name))
         else:

@@ -56,7 +56,7 @@ def test_the_reference_has_all_that_there_is():
         assert _column(page, "parameter") == named
     _, *parts = re.split(r"^## tunnelcc (.+)$", pages["reference/command-line.md"], flags=re.M)
     helps = dict(zip(parts[::2], parts[1::2], strict=True))
-    for command in ("run", "compare", "sweep", "store export", "calibrate-host"):
+    for command in ("run", "compare", "sweep", "store export", "calibrate-host", "reproduce"):
         assert re.search(r"^Usage: tunnelcc (.+?) [\[A-Z]", helps[command], re.M)[1] == command
 
 
