@@ -474,8 +474,9 @@ def sweep(
 )  # fmt: skip
 @click.option(
     "--keep", type=_PATH, metavar="FOLDER",
-    help="With --kernel virtual: keep the files of iperf3 and ping, and captures.",
+    help="With --kernel virtual: keep the files of iperf3, ping and ss, and captures.",
 )  # fmt: skip
+@trust_option
 def measure_(
     scenario: Path | None,
     settings: tuple[str, ...],

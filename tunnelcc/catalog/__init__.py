@@ -188,5 +188,10 @@ def commands(tunnel: str) -> list[str]:
 
 
 def script(tunnel: str) -> str:
-    """Return what a shell runs at each end of a tunnel of packets ("both"); "": not known."""
+    """Return what a shell runs at each end of a tunnel; "": not known.
+
+    That of a file of one's own ("start") is code, which ``modules.trust.check_start`` asks about.
+    """
+    if tunnel not in names():
+        return (load(tunnel).start or "").strip()
     return str(read_toml(PROGRAMS).get(tunnel, {}).get("both", "")).strip()

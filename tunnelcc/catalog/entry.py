@@ -38,6 +38,8 @@ class Entry(Model):
     software: Prose
     #: Version of this package → what changed then in answers with the entry, the oldest first.
     changes: dict[str, Prose] = Field(default_factory=dict)
+    #: What a shell runs at each end to start the program; programs.toml has it for the package's.
+    start: Prose | None = None
 
     @property
     def version(self) -> str:

@@ -28,7 +28,7 @@ from tunnelcc.config.queue import DropTail
 from tunnelcc.errors import ConfigError, Problem, TunnelccError, as_written
 from tunnelcc.formats.measurement import Measurement, Stream
 from tunnelcc.measure.given import given
-from tunnelcc.modules import compiler
+from tunnelcc.modules import compiler, trust
 from tunnelcc.network.draws import single_flows
 from tunnelcc.scenario import Experiment
 from tunnelcc.schema.toml import read_toml
@@ -125,6 +125,8 @@ def measure_virtually(
 
     plan.check(experiment, link)
     plan.check_programs(experiment, link)
+    for tunnel in {it.keys.name for it in experiment.resolved.tunnels} - {*catalog.names()}:
+        trust.check_start(tunnel, catalog.script(tunnel))
     version = virtual.describe()
     made = plan.make(experiment, link, keep is not None, iperf)
     network = experiment.resolved
@@ -150,10 +152,10 @@ def _keep(folder: Path, keep: Path) -> None:
     keep.mkdir(parents=True, exist_ok=True)
     for file in sorted(folder.iterdir()):
         name = file.name
-        if name.endswith(("-client.out", "-server.out")):
-            name = f"{file.stem}.iperf3.json"
-        elif file.suffix == ".out":
-            name = f"{file.stem}.txt"
+        if file.suffix == ".out":
+            tool = name.partition("-")[0]
+            suffix = {"flow": "iperf3.json", "cross": "iperf3.json", "ss": "log"}.get(tool, "txt")
+            name = f"{file.stem}.{suffix}"
         elif file.suffix not in (".pcap", ".json") or file.name == "plan.json":
             continue
         if file.is_file() and file.stat().st_size:

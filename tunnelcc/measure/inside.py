@@ -31,7 +31,12 @@ OUT = Path("/run/out")
 
 _LIBC = ctypes.CDLL(None, use_errno=True)
 _NEW_NAMESPACE = 0x40000000  # CLONE_NEWNET
-_BIND = 4096  # MS_BIND
+_NEW_MOUNTS = 0x00020000  # CLONE_NEWNS
+_BIND, _PRIVATE = 4096, 1 << 18 | 16384  # MS_BIND, MS_PRIVATE | MS_REC
+_DROP = 24  # PR_CAPBSET_DROP
+# What a program needs to leave its view of files, to look into others, or to stop the kernel:
+# CAP_DAC_READ_SEARCH, _SYS_MODULE, _SYS_RAWIO, _SYS_PTRACE, _SYS_ADMIN, _SYS_BOOT, _MKNOD.
+_DROPPED = (2, 16, 17, 19, 21, 22, 27)
 _TUN, _SET_TUN, _NO_HEADER = 0x0001, 0x400454CA, 0x1000  # IFF_TUN, TUNSETIFF, IFF_NO_PI
 _ETHTOOL, _SET_TSO = 0x8946, 0x1F  # SIOCETHTOOL, ETHTOOL_STSO
 _POWER_OFF = 0x4321FEDC
@@ -226,13 +231,13 @@ def fork(what: Callable[[], object], priority: int) -> int:
     return child
 
 
-def start(command: dict[str, Any]) -> subprocess.Popen[bytes]:
+def start(command: dict[str, Any], plan: dict[str, Any]) -> subprocess.Popen[bytes]:
     """Start a program on a host; what it prints is in files of its name."""
     name = command["name"]
     with (OUT / f"{name}.out").open("ab") as out, (OUT / f"{name}.err").open("ab") as err:
         return subprocess.Popen(
             command["argv"], stdin=subprocess.DEVNULL, stdout=out, stderr=err,
-            preexec_fn=lambda: _be_program(command["host"]), start_new_session=True,
+            preexec_fn=lambda: _be_program(command["host"], plan), start_new_session=True,
         )  # fmt: skip
 
 
@@ -242,9 +247,25 @@ def _be_traffic(part: dict[str, Any], begin: int, end: int) -> None:
     traffic.run(part, begin, end, OUT / f"{part['name']}.json")
 
 
-def _be_program(host: str) -> None:
+def _be_program(host: str, plan: dict[str, Any]) -> None:
+    """Let a program see the root read-only, without users' files and without the answers."""
     _LIBC.prctl(_SET_SLACK, _USUAL_SLACK)
     enter(host)
+    _must(_LIBC.unshare(_NEW_MOUNTS), "unshare")
+    mount("none", "/", flags=_PRIVATE)
+    # Folders of programs that lie in those of users are seen all the same.
+    kept = {it: Path(f"/run/programs-{os.getpid()}-{n}") for n, it in enumerate(plan["shown"])}
+    kept = {it: place for it, place in kept.items() if os.path.isdir(it)}
+    for it, place in kept.items():
+        place.mkdir()
+        mount("none", str(place), it, flags=_BIND)
+    for place in (*plan["hidden"], str(OUT)):
+        mount("tmpfs", place)
+    for it, place in kept.items():
+        Path(it).mkdir(parents=True, exist_ok=True)
+        mount("none", it, str(place), flags=_BIND)
+    for capability in _DROPPED:
+        _LIBC.prctl(_DROP, capability, 0, 0, 0)
 
 
 def run(plan: dict[str, Any]) -> None:
@@ -277,7 +298,7 @@ def run(plan: dict[str, Any]) -> None:
     for command in sorted(plan["commands"], key=lambda it: it["at"]):
         sleep_until(begin + command["at"])
         (OUT / "time").write_text(str((now() - begin) / SECOND))
-        running = start(command)
+        running = start(command, plan)
         if command["wait"]:
             running.wait()
         else:
@@ -287,6 +308,7 @@ def run(plan: dict[str, Any]) -> None:
         (OUT / "time").write_text(str((now() - begin) / SECOND))
     for child in helpers:
         os.waitpid(child, 0)
+    codes = {command["name"]: running.poll() for command, running in started}
     for _, running in started:
         running.send_signal(signal.SIGTERM)
     until = now() + 5 * SECOND
@@ -295,7 +317,6 @@ def run(plan: dict[str, Any]) -> None:
             running.wait(max((until - now()) / SECOND, 0.01))
         except subprocess.TimeoutExpired:
             running.kill()
-    codes = {command["name"]: running.poll() for command, running in started}
     (OUT / "codes.json").write_text(json.dumps(codes))
 
 

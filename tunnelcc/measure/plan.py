@@ -26,7 +26,7 @@ from tunnelcc.scenario import Experiment
 from tunnelcc.specification import network_spec
 from tunnelcc.specification.parts import spec_text
 
-LEAD = 8.0  # s before time 0, in which programs start
+LEAD = 10.0  # s before time 0, in which programs start; tinc looks for the MTU for 9 s
 ETHERNET = 14  # bytes of a packet that tc(8) counts beside IP's
 IPERF_PORT, OWN_PORT = 5201, 7001
 LINKS = ("models", "router")
@@ -169,7 +169,7 @@ def _carriers(experiment: Experiment) -> list[str]:
 
 
 def _of_tunnels(experiment: Experiment, link: str) -> Iterator[Problem]:
-    for placed in experiment.resolved.tunnels:
+    for number, placed in enumerate(experiment.resolved.tunnels):
         name, key = placed.keys.name, placed.key
         if not catalog.script(name):
             known = [it for it in catalog.names() if catalog.script(it)]
@@ -182,6 +182,13 @@ def _of_tunnels(experiment: Experiment, link: str) -> Iterator[Problem]:
                 key, name, "none over a router, which knows flows in it as this host does"
             )
         else:
+            count = sum(it.tunnel == number for it in experiment.resolved.everyone)
+            if (
+                count > 1
+                and "$PORTS" not in catalog.script(name)
+                and not (placed.keys.entry.CARRIES_PACKETS)
+            ):
+                yield Problem("flows", str(count), f"one flow: {name} forwards one port")
             given = set(placed.keys.model_fields_set) - {"name", "cc"}
             for it in sorted(given):
                 yield Problem(
@@ -248,8 +255,7 @@ class _Planner:
         experiment = self.experiment
         made = Plan({})
         placed = list(zip(self.network.everyone, self.spec["flows"], strict=True))
-        for number, tunnel in enumerate(self.network.tunnels):
-            self._tunnel(number, tunnel, self.spec["tunnels"][number])
+        outside = [self._outside(number) for number in range(len(self.network.tunnels))]
         count, cross = len(self.network.flows), len(self.network.cross_traffic)
         for number, (it, spec) in enumerate(placed[:count]):
             made.flows.append(self._flow(number, f"flow-{number}", it, spec))
@@ -257,10 +263,17 @@ class _Planner:
             made.cross.append(self._flow(number, f"cross-{number - count}", it, spec))
         for number, (it, spec) in enumerate(placed[count + cross :]):
             made.pings.append(self._ping(f"ping-{number}", it, spec))
+        for number, tunnel in enumerate(self.network.tunnels):
+            flows = [it for it in made.flows + made.cross if it.placed.tunnel == number]
+            self._tunnel(number, tunnel, outside[number], [it.port for it in flows])
+        if self.capture:
+            self._log_sockets()
         made.table = {
             "spec": spec_text({**self.spec, "flows": [], "tunnels": []}),
             "core": str(core.load().__file__),
-            "path": ":".join(dict.fromkeys((*os.environ.get("PATH", "").split(":"), *_PROGRAMS))),
+            "path": ":".join(_search()),
+            "hidden": [it for it in _homes() if os.path.isdir(it)],
+            "shown": [it for it in _search() if any(_is_below(it, home) for home in _homes())],
             "hosts": self.hosts,
             "namespaces": self.hosts,
             "ways": self.ways,
@@ -308,17 +321,31 @@ class _Planner:
             "net.ipv4.icmp_ratelimit": "0",
         }
 
-    def _tunnel(self, number: int, placed: ResolvedTunnel, spec: Mapping[str, Any]) -> None:
-        """Start a tunnel's programs at both ends."""
-        route = spec["route"]
-        outside = self._way({"route": route, "extra_delay": {"client": 0, "server": 0}})
+    def _outside(self, number: int) -> tuple[str, str]:
+        """Return the addresses of a tunnel's client and server."""
+        route = self._route(number)
+        return self._way({"route": route, "extra_delay": {"client": 0, "server": 0}})
+
+    def _route(self, number: int) -> int:
+        """Return a tunnel's route: its own, or (a relay's) that of the flows in it."""
+        specs = (self.spec["tunnels"][number], *self.spec["flows"])
+        found: int = next(
+            it["route"] for it in specs if "route" in it and it.get("tunnel", number) == number
+        )
+        return found
+
+    def _tunnel(
+        self, number: int, placed: ResolvedTunnel, outside: tuple[str, str], ports: list[int]
+    ) -> None:
+        """Start a tunnel's programs at both ends; ``ports``: of the flows in it."""
         inside = _inside(number)
-        ends = self.spec["routes"][route]["hosts"]
+        ends = self.spec["routes"][self._route(number)]["hosts"]
         for end, other in (("client", "server"), ("server", "client")):
             here = end == "server"
             variables = {
                 "END": end, "OTHER": other, "HERE": outside[here], "THERE": outside[not here],
                 "OWN": inside[here], "PEER": inside[not here], "DEVICE": f"tunnel{number}",
+                "PORTS": " ".join(map(str, ports)),
             }  # fmt: skip
             given = "".join(f"{name}={shlex.quote(text)}\n" for name, text in variables.items())
             script = f"set -e\n{given}{catalog.script(placed.keys.name)}\n"
@@ -326,10 +353,18 @@ class _Planner:
             argv = ["/bin/sh", "-c", script]
             self.commands.append(Command(self.hosts[ends[end]], -LEAD, name, argv))
 
+    def _log_sockets(self) -> None:
+        """Let ss(8) tell of all TCP sockets of each host, as the page on measurements says."""
+        text = f"while sleep 0.2; do date +%s.%N; {find('ss') or 'ss'} -tin; done"
+        for host in self.hosts:
+            self.commands.append(Command(host, -2.0, f"ss-{host}", ["/bin/sh", "-c", text]))
+
     def _way(self, spec: Mapping[str, Any]) -> tuple[str, str]:
         """Return the addresses of a connection's client and server."""
-        if spec.get("tunnel") is not None:
-            return _inside(spec["tunnel"])
+        if (number := spec.get("tunnel")) is not None:
+            if self.network.tunnels[number].keys.entry.CARRIES_PACKETS:
+                return _inside(number)
+            return "127.0.0.1", "127.0.0.1"  # a relay, beside each application
         route, extra = spec["route"], spec["extra_delay"]
         key = route, extra["client"], extra["server"]
         ends = self.spec["routes"][route]["hosts"]
@@ -533,6 +568,21 @@ class _Planner:
 def _inside(tunnel: int) -> tuple[str, str]:
     """Return the addresses of both ends in a tunnel."""
     return f"10.200.{tunnel}.1", f"10.200.{tunnel}.2"
+
+
+def _search() -> list[str]:
+    """Return the folders in which programs are looked for."""
+    found = (*os.environ.get("PATH", "").split(":"), *_PROGRAMS)
+    return [*dict.fromkeys(it for it in found if os.path.isabs(it))]
+
+
+def _homes() -> list[str]:
+    """Return the folders of users, which the programs of a measurement do not see."""
+    return [*dict.fromkeys(("/home", "/root", os.path.realpath(os.path.expanduser("~"))))]
+
+
+def _is_below(folder: str, other: str) -> bool:
+    return os.path.commonpath((os.path.realpath(folder), other)) == other
 
 
 def _sizes(default: int, most: int) -> str:

@@ -81,7 +81,8 @@ class _Transfer:
         self._left: int | None = part["bytes"]
         self._interval = round(8e9 * part["write"] / part["rate"]) if part["rate"] else 0
         self._polls = part["mode"] == "polled"
-        self._write = bytes(part["write"])
+        # Random, as the simulation's payloads are without a key: some tunnels compress.
+        self._write = random.Random(part["seed"]).randbytes(part["write"])
         self._pending = memoryview(b"")
         self._began = -1  # when it could write first
         self._taken = self._read = 0  # messages, bytes

@@ -153,6 +153,11 @@ def run(
         )
         last = [line for line in text.splitlines() if line.strip()][-1:]
         raise TunnelccError(f"the measurement failed: {last[0] if last else 'no reason was given'}")
+    for name, code in json.loads((where / "codes.json").read_text()).items():
+        if name.startswith("tunnel-") and code:
+            told = (where / f"{name}.err").read_text(errors="replace").strip().splitlines()[-1:]
+            told = told or [f"it ended with {code}"]
+            raise TunnelccError(f"the measurement failed: {name}: {told[0]}")
     link = where / "link.json"
     if not link.exists():
         raise TunnelccError(f"the measurement failed: {log.read_text().strip().splitlines()[-1]}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Whether a file that holds a congestion control may be compiled and run.
+"""Whether a file that holds a congestion control may be compiled and run, or a tunnel's started.
 
 It runs with all rights of the user. Who names it on the command line or in Python wants that. A
 scenario may come from somebody else: a file that it names runs only if the user agrees, with
@@ -10,12 +10,14 @@ run, a sweep's results, a tunnel's entry) never makes it run.
 
 from __future__ import annotations
 
+import hashlib
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 
 from tunnelcc import modules
 from tunnelcc.errors import ConfigError, Problem
+from tunnelcc.modules import compiled
 
 _granted = False
 #: Names of files, with their absolute paths, that the user has named.
@@ -78,6 +80,26 @@ def check_code(file: Path, key: str) -> None:
     if not (_granted or _agrees(question)):
         expected = "your agreement, because it would run with all your rights: --trust"
         raise ConfigError(Problem(key, str(file), expected))
+
+
+def check_start(tunnel: str, script: str) -> None:
+    """Show what the file of a tunnel starts; raise ConfigError unless the user agrees to it.
+
+    What was agreed to is not asked for again, until it is changed.
+    """
+    code = hashlib.sha256(script.encode()).hexdigest()
+    agreed = compiled.folder() / f"{code}.start"
+    if agreed.exists():
+        return
+    print(f"{tunnel} starts at both ends (SHA-256 {code}):\n{script}", file=sys.stderr)
+    question = (
+        "It would run in the Linux that measures, and read your files but those below your home. "
+        "Do you trust it?"
+    )
+    if not (_granted or _agrees(question)):
+        expected = "your agreement to what it starts: --trust"
+        raise ConfigError(Problem("tunnel.start", tunnel, expected))
+    compiled.write(agreed, script.encode())
 
 
 def _agrees(question: str) -> bool:
