@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import csv
 from pathlib import Path
-from statistics import fmean
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
@@ -27,11 +26,6 @@ MOST = 30.0
 Gains = dict[str, dict[str, float]]
 
 
-def _number(text: str) -> float:
-    """Return a number of a table, of a range the middle."""
-    return fmean(map(float, text.split("-")))
-
-
 def _gains(table: str, source: str) -> Gains:
     """Return BBR's goodput / CUBIC's: rate → RTT → gain."""
     goodputs: dict[str, dict[str, dict[str, float]]] = {}
@@ -39,7 +33,7 @@ def _gains(table: str, source: str) -> Gains:
         for row in csv.DictReader(file):
             if row["set"] == "scenario" and row["quantity"] == "goodput":
                 cell = goodputs.setdefault(row["rate"], {}).setdefault(row["rtt"], {})
-                cell[row["cc"]] = _number(row[source])
+                cell[row["cc"]] = float(row[source])
     return {
         rate: {rtt: cell["bbr"] / cell["cubic"] for rtt, cell in cells.items()}
         for rate, cells in goodputs.items()

@@ -10,7 +10,6 @@ from dataclasses import dataclass, fields
 import pandas as pd  # type: ignore[import-untyped]
 
 from tunnelcc.apps.papers.observe import expect
-from tunnelcc.apps.papers.sheets import UNITS
 from tunnelcc.apps.papers.verdicts import Cell, Reproduction, Simulated
 
 
@@ -96,13 +95,7 @@ def best_constant(cells: Sequence[Cell]) -> tuple[float, int]:
 
     Where several are as good, the least.
     """
-    ends: set[float] = set()
-    for cell in cells:
-        it, limit = cell.row.published, cell.compared
-        around = (limit.margin or 0) * UNITS[cell.unit] if limit.margin else 0.0
-        if limit.tolerance and it.is_number and not limit.margin:
-            around = limit.tolerance * cell.published
-        ends |= {it.low - around, it.high + around, cell.published}
+    ends = {end for cell in cells for end in (*cell.accepted, cell.published)}
     found = [(sum(cell.is_met_by(end) for cell in cells), -end) for end in ends if end < math.inf]
     count, constant = max(found)
     return -constant, count

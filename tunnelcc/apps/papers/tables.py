@@ -52,8 +52,8 @@ KINDS = {
 #: What the columns of side_by_side() mean.
 LEGEND = (
     "ratio: simulated / published.",
-    "reproduced: the simulated number is within the tolerance below the table; "
-    "a bound (>, <) or a range has none.",
+    "reproduced: the simulated number is within the tolerance below the table, or in the range of "
+    "the published trials where they differ by more than that; a bound (>, <) or a range has none.",
     "depends on: how the parameters that the paper does not state were found. inferred: from the "
     "paper or another source; choice: ours; calibrated: fitted to published numbers. The verdict "
     "on a number that served for a fit proves nothing.",

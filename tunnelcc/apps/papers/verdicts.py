@@ -17,7 +17,7 @@ import pandas as pd  # type: ignore[import-untyped]
 from tunnelcc.apps.papers.declare import Claim, Figure, Where
 from tunnelcc.apps.papers.folder import Folder, matches, on_axes, wrong_code
 from tunnelcc.apps.papers.observe import Point
-from tunnelcc.apps.papers.sheets import UNITS, Compare, Other, Row, written
+from tunnelcc.apps.papers.sheets import UNITS, Compare, Other, Range, Row, written
 
 REPRODUCED = "reproduced"
 NOT_REPRODUCED = "not reproduced"
@@ -74,18 +74,30 @@ class Cell(Number):
             return least <= self.published <= most
         return self.is_met_by(self.value)
 
-    def is_met_by(self, value: float) -> bool:
-        """Whether a value matches the published one, within tolerance or margin.
-
-        Bounds and ranges have no tolerance. A margin is in the published unit.
-        """
-        distance = self.row.published.distance(value)
+    @property
+    def _around(self) -> float:
+        """How far from the published value a match may be, SI; 0 of bounds and ranges."""
         if self.compared.margin is not None:
-            return distance <= self.compared.margin * UNITS[self.unit]
-        if not self.row.published.is_number:
-            return distance == 0
-        ratio = value / self.published if self.published else math.inf
-        return abs(ratio - 1) <= (self.compared.tolerance or 0)
+            return self.compared.margin * UNITS[self.unit]
+        return (self.compared.tolerance or 0) * self.published * self.row.published.is_number
+
+    @property
+    def wide_trials(self) -> Range | None:
+        """The range of the published trials, if they differ by more than the tolerance."""
+        trials = self.row.trials
+        return trials if trials and trials.high - trials.low > 2 * self._around else None
+
+    @property
+    def accepted(self) -> tuple[float, float]:
+        """The least and the largest value that matches: of wide trials, or around the number."""
+        if trials := self.wide_trials:
+            return trials.low, trials.high
+        return self.row.published.low - self._around, self.row.published.high + self._around
+
+    def is_met_by(self, value: float) -> bool:
+        """Whether a value matches the published one."""
+        low, high = self.accepted
+        return low <= value <= high
 
     @property
     def verdict(self) -> str:
@@ -301,7 +313,8 @@ def rows_told(cells: Collection[Cell]) -> str:
     if not judged:
         return f"{len(cells)} rows shown without a verdict" if cells else ""
     tolerances = {
-        cell.compared.tolerance if cell.row.published.is_number else None for cell in judged
+        cell.compared.tolerance if cell.row.published.is_number and not cell.wide_trials else None
+        for cell in judged
     }
     same = next(iter(tolerances)) if len(tolerances) == 1 else None
     within = f"within {100 * same:g} %" if same else "within tolerance"

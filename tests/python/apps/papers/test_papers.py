@@ -226,10 +226,10 @@ def compared(**limit):
     return Compare(1, [], "for a test", "rate", "goodput", {}, **limit)
 
 
-def cell(printed="100", simulated=(100.0,), calibrated=False, unit="bit/s", **limit):
+def cell(printed="100", simulated=(100.0,), calibrated=False, unit="bit/s", trials="", **limit):
     value = sheets.parse_range(printed, sheets.UNITS[unit])
     it, limit = point(simulated), limit or {"tolerance": 0.1}
-    row = sheets.Row(1, {}, "rate", value, unit)
+    row = sheets.Row(1, {"trials": trials}, "rate", value, unit)
     return Cell(it, "rate", unit, it.mean("goodput"), row, compared(**limit), calibrated)
 
 
@@ -286,6 +286,34 @@ def test_the_tolerance_bounds_the_verdict(printed, simulated, fits):
 def test_a_margin_is_in_the_published_unit():
     assert cell("~0", (19e6,), unit="Mbit/s", margin=20).fits
     assert not cell("~0", (21e6,), unit="Mbit/s", margin=20).fits
+
+
+@pytest.mark.parametrize(
+    ("trials", "simulated", "fits"),
+    [
+        ("99 to 101", 109, True),  # they differ by less than the tolerance, which decides
+        ("80 to 130", 111, True),
+        ("80 to 130", 79, False),
+        ("100 to 130", 99, False),  # within 10 % of the mean, and below all trials
+    ],
+)
+def test_trials_that_differ_by_more_than_the_tolerance_decide(trials, simulated, fits):
+    assert cell("100", (simulated,), trials=trials).fits == fits
+    assert cell("100", (simulated,), trials=trials, margin=10).fits == fits
+
+
+@pytest.mark.parametrize("key", papers.names())
+def test_no_paper_has_a_wider_tolerance_than_another(key):
+    """10 % of a number, and 10 points of the link or of a share: scenarios/papers/README.md."""
+    folder = papers.find(key)
+    for figure in folder.figures():
+        place = next(iter(folder.points(figure)))
+        rate = folder.experiment(figure, place).path.rate
+        for item in folder.values(figure):
+            most = rate if figure.quantities[item.quantity].unit == "Mbit/s" else 1
+            margin = (item.margin or 0) * sheets.UNITS[figure.quantities[item.quantity].unit]
+            assert (item.tolerance or 0) <= 0.1, item
+            assert margin <= 0.1 * most * (1 + 1e-9), item
 
 
 def test_what_is_only_shown_has_no_verdict():
