@@ -46,16 +46,26 @@ CopyToMemory(const std::string& path)
     return to;
 }
 
+/// Whether `code` is a hash. A specification may come from anybody, and any other text in its place
+/// may lead to a file that nobody has agreed to.
+bool
+IsHash(const std::string& code)
+{
+    return code.size() == 32 && code.find_first_not_of("0123456789abcdef") == std::string::npos;
+}
+
 } // namespace
 
 ModuleImage::ModuleImage(std::string name, std::string code, const std::string& folder)
     : m_name(std::move(name)),
       m_code(std::move(code)),
-      m_file(CopyToMemory(folder + "/" + m_code + ".so"))
+      m_file(folder.empty() || !IsHash(m_code) ? -1 : CopyToMemory(folder + "/" + m_code + ".so"))
 {
     if (m_file < 0)
     {
-        Throw("its compiled file is not in " + folder);
+        Throw(folder.empty()    ? "it is a file, and no folder of compiled ones is given"
+              : !IsHash(m_code) ? "its code is not the hash of a file"
+                                : "its compiled file is not in " + folder);
     }
     const std::string path = "/proc/self/fd/" + std::to_string(m_file);
     // What runs when a file is loaded is its own, too.

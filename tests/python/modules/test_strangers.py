@@ -7,14 +7,17 @@ import hashlib
 import json
 import os
 import re
+import subprocess
 
 import pytest
 
 import tunnelcc as tc
 from helpers import ROOT
+from tunnelcc import core
 from tunnelcc.formats import iperf3
 from tunnelcc.formats.measurement import algorithm
 from tunnelcc.modules import compiled
+from tunnelcc.specification import experiment_spec, spec_text
 
 _CLASS = """
 import tunnelcc as tc
@@ -146,6 +149,22 @@ def test_a_tunnels_entry(evil, tmp_path, run, named):
         file.write_text(content)
         code, _, err = run("run", "--tunnel", str(file), "--duration", "1s")
         assert (code == 0) is (content == text), err
+
+
+@pytest.mark.parametrize("name", ["proc/self/cwd/evil", "evil", "x" * 32])
+def test_a_specification(tmp_path, monkeypatch, name):
+    """As --write-spec writes one, but a path is in the place of a hash."""
+    monkeypatch.chdir(tmp_path)
+    code = f'__attribute__((constructor)) void go(void) {{ fopen("{tmp_path}/ran", "w"); }}'
+    (tmp_path / "evil.c").write_text(f"#include <stdio.h>\n{code}\n")
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", "evil.so", "evil.c"], check=True)
+    spec = json.loads(spec_text(experiment_spec(tc.Experiment(**_BASE))))
+    core.load().set_module_folder(str(compiled.folder()))
+    for code in (name, "../" * 30 + name):
+        spec["flows"][0]["cc"]["code"] = code
+        with pytest.raises(core.load().ModuleError, match="not the hash of a file"):
+            core.load().run(json.dumps(spec), lambda _: None, None, {})
+    assert not (tmp_path / "ran").exists()
 
 
 def test_a_scenario_whatever_the_key(evil, tmp_path, run):

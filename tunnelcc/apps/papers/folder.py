@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import runpy
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tunnelcc import scenario as scenarios
+from tunnelcc import system
 from tunnelcc.apps.papers import sheets
 from tunnelcc.apps.papers.declare import Figure, Paper, Settings, Where, one_of
 from tunnelcc.apps.papers.sheets import Compare, Other
@@ -317,7 +319,7 @@ def find(key: str) -> Folder:
     if "/" not in key and not path.is_dir():
         expected = "one of " + (", ".join(names()) or "no papers") + ", or the path of a folder"
         raise ConfigError(Problem("paper", key, expected, nearest(key, names())))
-    if path.resolve().parent not in DIRECTORIES and (path / "paper.py").is_file():
+    if path.resolve().parent not in DIRECTORIES and os.path.lexists(path / "paper.py"):
         trust.check_code(path / "paper.py", "paper")
     return Folder(path)
 
@@ -325,6 +327,8 @@ def find(key: str) -> Folder:
 def _declared(file: Path) -> Paper:
     """Run ``paper.py`` and return what it calls ``paper``. Raises ConfigError."""
     try:
+        with system.opened(file):  # runpy runs what is in a folder, too
+            pass
         paper = runpy.run_path(str(file)).get("paper")
     except OSError as error:
         expected = "a readable Python file"

@@ -16,8 +16,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tunnelcc import system
 from tunnelcc.errors import MISSING, ConfigError, Problem, unknown_name
 from tunnelcc.scenario import parse_setting
+from tunnelcc.schema.toml import MAX_BYTES
 
 #: Units of published values → the SI unit, and the factor to it.
 SI = {
@@ -263,7 +265,8 @@ def others(file: Path) -> list[Other]:
 def _lines(file: Path, *columns: str) -> list[tuple[int, dict[str, str]]]:
     """Return number and cells of each line of a file, which has at least these ``columns``."""
     try:
-        reader = csv.DictReader(io.StringIO(file.read_bytes().decode(), newline=""), strict=True)
+        text = system.read(file, MAX_BYTES).decode()
+        reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
         found = list(reader.fieldnames or ())
         for name in columns:
             if name not in found:

@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 import math
+import os
 import re
 import shutil
+import threading
 from dataclasses import replace
 from html.parser import HTMLParser
 
@@ -127,6 +129,31 @@ def test_a_stranger_s_paper_runs_no_code_without_consent(folder, monkeypatch):
     monkeypatch.setattr(trust, "_granted", True)
     papers.find(str(folder))
     assert (folder / "ran").exists()
+
+
+@pytest.mark.parametrize("kind", ["folder", "pipe", "link"])
+def test_what_is_in_the_place_of_a_stranger_s_code_is_not_run(folder, monkeypatch, kind):
+    """Python runs a folder, too: the file __main__.py in it."""
+    file, code = folder / "paper.py", "open('ran', 'w')"
+    monkeypatch.setattr(trust, "_granted", False)
+    monkeypatch.chdir(folder)
+    file.unlink()
+    if kind == "folder":
+        file.mkdir()
+        (file / "__main__.py").write_text(code)
+    elif kind == "pipe":
+        os.mkfifo(file)
+        threading.Thread(target=lambda: file.write_text(code), daemon=True).start()
+    else:
+        (folder / "other.py").write_text(code)
+        file.symlink_to("other.py")
+    with pytest.raises(tc.ConfigError, match=r"paper\.py.*--trust"):
+        papers.find(str(folder))
+    if kind != "link":  # nor if it was agreed to
+        monkeypatch.setattr(trust, "_granted", True)
+        with pytest.raises(tc.ConfigError, match="a readable Python file"):
+            papers.find(str(folder))
+    assert not (folder / "ran").exists()
 
 
 def test_the_papers_that_come_along():
