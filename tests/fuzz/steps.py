@@ -55,7 +55,7 @@ class Fuzzer:
             for link in _directions(stepped)
             for key in ("rtt", *_KEYS)
             if draw.random() < 0.7 and (key != "rtt" or "rtt_steps" in link)
-            if key != "rtt" or link.get("handover") != "lost"
+            if key != "rtt" or table["path"].get("handover") != "lost"
         ]
         if not any(added):
             return "no place for a step"
