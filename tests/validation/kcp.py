@@ -46,12 +46,11 @@ acknowledgements a byte (measured: 0.013 and 0.014). With 30 % lost at 200 ms, a
 
 #: Check → how far off (%) it is known to be, for that reason.
 _KNOWN_OFF = {
-    "programs/kcp-goodput/gost-relay-kcp/50ms/0%": 30,
-    "programs/kcp-goodput/gost-relay-kcp/50ms/3%": 40,
-    "programs/kcp-goodput/gost-relay-kcp/200ms/0%": 75,
-    "programs/kcp-goodput/gost-relay-kcp/200ms/15%": 30,
-    "programs/kcp-goodput/gost-relay-kcp/200ms/30%": 55,
-    "programs/kcp-bytes/gost-relay-kcp/200ms/30%": 90,
+    "programs/kcp-goodput/gost-relay-kcp/50ms/0%": 28,
+    "programs/kcp-goodput/gost-relay-kcp/50ms/3%": 34,
+    "programs/kcp-goodput/gost-relay-kcp/200ms/0%": 41,
+    "programs/kcp-goodput/gost-relay-kcp/200ms/30%": 38,
+    "programs/kcp-bytes/gost-relay-kcp/200ms/30%": 42,
 }
 
 
