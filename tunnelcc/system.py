@@ -80,6 +80,10 @@ def _at_once(path: str, flags: int) -> int:
     return number
 
 
+def _without_links(path: str, flags: int) -> int:
+    return _at_once(path, flags | getattr(os, "O_NOFOLLOW", 0))
+
+
 def _written(pipe: IO[bytes], most: int) -> bytes:
     data = bytearray()
     until = time.monotonic() + _LONGEST_WAIT
@@ -101,8 +105,11 @@ def _written(pipe: IO[bytes], most: int) -> bytes:
 
 @contextlib.contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Hold the lock of a file, which is made if it is not there. Raises OSError if it cannot be."""
-    with open(path, "ab", opener=_at_once) as file:
+    """Hold the lock of a file, which is made if it is not there. Raises OSError if it cannot be.
+
+    It is no link: whoever may write to a shared folder would make files in other places.
+    """
+    with open(path, "ab", opener=_without_links) as file:
         with contextlib.suppress(OSError):  # some network file systems have no locks
             _lock(file)
         yield

@@ -372,7 +372,7 @@ def _of_declared_tunnels(found: ResolvedNetwork) -> Iterator[Problem]:
             continue
         for index, hop in enumerate(tunnel.chain):
             yield from _of_hop(hop, found.topology, f"{key}.chain.{index}")
-    for traffic in found.kinds if experiment.network is not None else ():
+    for traffic in found.all_kinds if experiment.network is not None else ():
         relays = traffic.tunnel
         if not isinstance(relays, Relays):
             continue

@@ -445,8 +445,9 @@ class Store:
             self._write(marker, json.dumps({"format": FORMAT}).encode())
 
     def _cannot_write(self, error: OSError) -> StoreError:
+        where = f" ({error.filename})" if isinstance(error, PermissionError) else ""
         return StoreError(
-            f"the store {self.directory} cannot be written: {error.strerror}; finished "
+            f"the store {self.directory} cannot be written: {error.strerror}{where}; finished "
             "runs are kept"
         )
 

@@ -82,7 +82,7 @@ def need_pyarrow() -> Any:
 
 
 def save(file: Path, data: Variables, key: str) -> None:
-    """Keep a sweep's results in ``file``, if that can be written."""
+    """Keep a sweep's results in ``file``, if that can be written. A link there is replaced."""
     import pandas  # type: ignore[import-untyped]
 
     arrays: dict[str, NDArray[Any]] = {_KEY: np.array(key)}
@@ -93,8 +93,11 @@ def save(file: Path, data: Variables, key: str) -> None:
             arrays[name + _TEXTS] = texts.astype(str)
         else:
             arrays[name] = values
-    with contextlib.suppress(OSError), files.replacing(file) as new, new.open("wb") as opened:
-        np.savez(opened, allow_pickle=False, **arrays)
+    with contextlib.suppress(OSError):
+        if file.is_symlink():  # of a store that came from somebody else, to a file of this user
+            file.unlink()
+        with files.replacing(file) as new, new.open("wb") as opened:
+            np.savez(opened, allow_pickle=False, **arrays)
 
 
 def load(file: Path, key: str, names: Sequence[str]) -> dict[str, NDArray[Any]] | None:

@@ -678,3 +678,20 @@ def test_a_flow_may_have_exactly_the_rtt_of_its_links(size, rtt, whole):
     Experiment.parse({**table, "flows": [{"rtt": whole}]})
     with pytest.raises(tc.ConfigError, match=f"expected {whole} or more"):
         Experiment.parse({**table, "flows": [{"rtt": "10us"}]})
+
+
+@pytest.mark.parametrize("traffic", ["flows", "pings"])
+@pytest.mark.parametrize("host", ["host1", "host2"])
+def test_a_relay_on_the_host_of_an_end_is_refused_whatever_goes_through_it(traffic, host):
+    through = {"pings": [{"interval": "10ms"}]} if traffic == "pings" else {}
+    with pytest.raises(tc.ConfigError, match=rf"chain\.0\.host = '{host}': expected another host"):
+        tc.run(
+            {
+                "duration": "1s",
+                "network": {"shape": "mesh", "size": 2},
+                "tunnel": {"name": "gost-relay-ws", "chain": [{"host": host}]},
+                "flows": [{"tunnel": "none"}] if traffic == "pings" else [{}],
+                **through,
+            },
+            progress=False,
+        )

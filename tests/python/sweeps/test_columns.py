@@ -13,7 +13,7 @@ from pyarrow import parquet
 import tunnelcc as tc
 from tunnelcc import sweeps
 from tunnelcc.results import provenance
-from tunnelcc.store import METRICS, Store
+from tunnelcc.store import METRICS, Store, StoreError
 from tunnelcc.sweeps import columns, results
 
 BASE = {"path": {"rate": "2Mbps"}, "duration": "1s", "flows": [{"cc": "bbr", "count": 2}]}
@@ -98,6 +98,31 @@ def test_packed_columns_are_not_unpacked(copied):
         arrays = dict(kept)
     np.savez_compressed(file, **arrays | {"goodput": np.zeros_like(arrays["goodput"])})
     assert tc.open(store / "x").identical(done)
+
+
+def test_a_store_with_links_changes_no_other_file(copied, tmp_path):
+    """To read a store of somebody else, or to add to it, writes to it alone."""
+    store, done = copied
+    theirs = tmp_path / "theirs"
+    theirs.write_text("precious")
+    for link in (Store(store).columns_file("x"), store / "sweeps" / "x.json"):
+        data = link.read_bytes()
+        link.unlink()
+        if link.suffix == ".json":
+            (tmp_path / "x.json").write_bytes(data)
+            link.symlink_to(tmp_path / "x.json")
+        else:
+            link.symlink_to(theirs)
+        assert tc.open(store / "x").identical(done)
+        assert theirs.read_text() == "precious"
+    _sweep(store, seeds=3)
+    assert (tmp_path / "x.json").read_bytes() == data
+    lock = store / "sweeps" / ".lock"
+    lock.unlink()
+    lock.symlink_to(tmp_path / "new")
+    with pytest.raises(StoreError, match="cannot be written"):
+        _sweep(store, seeds=4)
+    assert not (tmp_path / "new").exists()
 
 
 def test_finished_runs_are_known_without_making_their_experiments(copied, monkeypatch):
