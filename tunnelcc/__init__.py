@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from tunnelcc.errors import Interrupted as Interrupted
     from tunnelcc.errors import RunError as RunError
     from tunnelcc.errors import TunnelccError as TunnelccError
+    from tunnelcc.measure.strangers import ask
     from tunnelcc.metrics import metric as metric
     from tunnelcc.modules.own import CongestionControl as CongestionControl
     from tunnelcc.plots import plot_run as plot_run
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
     from tunnelcc.sweeps import sweep as sweep
 
     open, summary = open_results, make  # noqa: A001
+    ask_program = ask
 
 #: Name → its module, and what it is called there if not the same.
 _HOME = {
@@ -92,6 +94,7 @@ _HOME = {
     "sizes": "scenario.sizes",
     "Store": "store",
     "search": "apps.searches.search",
+    "ask_program": "measure.strangers:ask",
     "Sweep": "sweeps",
     "open": "sweeps:open_results",
     "sweep": "sweeps",

@@ -76,6 +76,7 @@ _OF_APPS = {
     "advise": "advice.commands:advise",
     "calibrate-host": "calibrate.commands:calibrate_host",
     "fit": "fit.commands:fit",
+    "identify": "identify.commands:command",
     "papers": "papers.commands:papers",
     "reproduce": "papers.commands:command",
     "search": "searches.commands:search",

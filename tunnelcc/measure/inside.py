@@ -243,7 +243,7 @@ def start(command: dict[str, Any], plan: dict[str, Any]) -> subprocess.Popen[byt
 
 def _be_traffic(part: dict[str, Any], begin: int, end: int) -> None:
     sys.path.insert(0, str(Path(__file__).parent))
-    traffic = importlib.import_module("traffic")
+    traffic = importlib.import_module(part.get("module", "traffic"))
     traffic.run(part, begin, end, OUT / f"{part['name']}.json")
 
 
