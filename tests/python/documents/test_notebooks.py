@@ -12,6 +12,7 @@ import sys
 import jupytext
 import nbformat
 import pytest
+from nbformat.v4 import new_code_cell
 
 from helpers import ROOT, load_script
 
@@ -24,6 +25,44 @@ ALWAYS = {"01-queues-and-windows", "07-what-a-tunnel-changes"}
 sys.path.insert(0, str(NOTEBOOKS))
 HANDOUTS = load_script(NOTEBOOKS / "handouts.py")
 lessons = HANDOUTS.lessons
+
+#: Runs before a lesson's cells: collects how often runs of an experiment have not settled, by the
+#: package's own test (tunnelcc/metrics/drift.py). A cell of which the text says so has a tag.
+_WATCH = """
+import numpy as _np
+import tunnelcc as _tc
+
+_settling, _run, _sweep = {"seen": True, "runs": {}, "points": []}, _tc.run, _tc.sweep
+
+def _has_drift(result):
+    return bool(_np.nan_to_num(_tc.metrics.METRICS["flow_drift"](result)).any())
+
+def _watched(experiment, **options):
+    result = _run(experiment, **options)
+    if _settling["seen"]:
+        key = experiment.model_dump_json(exclude={"seed"})
+        _settling["runs"].setdefault(key, (experiment, {}))[1][experiment.seed] = _has_drift(result)
+    return result
+
+def _swept(*values, **options):
+    results = _sweep(*values, **options)
+    if _settling["seen"]:
+        drifts = (abs(results.flow_drift.fillna(0)).max("flow") > 0).mean("seed")
+        points = _np.argwhere(drifts.values >= 0.5)
+        _settling["points"] += [f"{options['name']} {at}" for at in points]
+    return results
+
+_tc.run, _tc.sweep = _watched, _swept
+"""
+# Of twenty settled runs, the test names one. What ran with one or two seeds runs with more.
+_SETTLED = """
+for experiment, runs in _settling["runs"].values():
+    for seed in range(101, 104) if len(runs) < 3 and any(runs.values()) else ():
+        runs[seed] = _has_drift(_run(experiment.with_seed(seed), progress=False))
+    if 2 * sum(runs.values()) >= len(runs):
+        _settling["points"].append(f"{_tc.run(experiment, progress=False)!r} {runs}")
+assert not _settling["points"], _settling["points"]
+"""
 
 # A code host shows notebooks up to about this size, and reviewers can stand it.
 _LARGEST_BYTES = 400_000
@@ -41,6 +80,19 @@ def test_there_are_lessons():
     assert LESSONS
 
 
+def watch_settling(path):
+    """Let a notebook fail if a number comes from runs that still change, and no tag says so."""
+    notebook = nbformat.read(path, as_version=4)
+    cells = [new_code_cell(_WATCH)]
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            told = "unsettled" in cell.metadata.get("tags", [])
+            cells.append(new_code_cell(f"_settling['seen'] = {not told}"))
+        cells.append(cell)
+    notebook.cells = [*cells, new_code_cell(_SETTLED)]
+    nbformat.write(notebook, path)
+
+
 @pytest.mark.parametrize(
     "lesson",
     [
@@ -52,6 +104,7 @@ def test_runs_and_says_what_the_simulation_shows(lesson, tmp_path):
     """With its checks and solutions, as a lecturer would run it: by stock nbconvert."""
     HANDOUTS.write(tmp_path, lesson)
     whole = tmp_path / "lecturers" / f"{lesson.stem}.ipynb"
+    watch_settling(whole)
     command = [sys.executable, "-m", "nbconvert", "--to", "notebook", "--execute"]
     subprocess.run([*command, "--inplace", str(whole)], check=True)
     notebook = nbformat.read(whole, as_version=4)
