@@ -106,6 +106,26 @@ TRY = {
         "tunnel=kcptun&loss=3%25&rate=20Mbps&other_cc=cubic",
         "compare udpspeeder, no tunnel with bbr, and other losses",
     ),
+    "questions/vpn.svg": (
+        "tunnel=openvpn-2.6-tcp&flows=4&other_flows=0&loss=0.1%25&duration=60s",
+        "compare wireguard and no tunnel, and other losses",
+    ),
+    "questions/server.svg": (
+        "cc=bbr&other_cc=cubic&buffer=1bdp&duration=120s",
+        "move the buffer, and set the number of other flows to 0 and a loss",
+    ),
+    "questions/connections.svg": (
+        "rtt=80ms&flows=4&other_cc=cubic&duration=120s",
+        "move the number of flows, and look at the other one",
+    ),
+    "questions/fec.svg": (
+        "rate=20Mbps&rtt=80ms&tunnel=udpspeeder&loss=1%25&other_flows=0&duration=60s",
+        "compare no tunnel, with cubic and with bbr",
+    ),
+    "questions/others.svg": (
+        "tunnel=openvpn-2.6-tcp&flows=4&other_cc=cubic&duration=120s",
+        "compare wireguard, gost-relay-wss, and bbr for its carriers",
+    ),
     "readme/tunnelcc.svg": (
         "rtt=80ms&loss=0.3%25&tunnel=gost-relay-wss&carrier_cc=bbr&other_flows=0&duration=30s",
         "compare no tunnel, bbr, and other losses",
