@@ -119,6 +119,16 @@ def test_qvegas_keeps_its_rate_at_a_loss_at_which_vegas_does_not():
     assert mean_goodput("vegas", loss="1%", **keys) < 0.1 * CAPACITY
 
 
+def test_qvegas_loses_rate_to_the_fraction_of_a_millisecond_of_the_rtt():
+    """As an ACK of a retransmission tells an RTT by its timestamp, whose clock counts whole ms
+    (tcp_input.c tcp_rtt_tsopt_us()), the least RTT is too small by that fraction.
+    """
+    result = run("qvegas", duration="100s", warmup="60s", loss="1%", rtt="40.7ms")
+    assert result.goodput < 0.5 * CAPACITY
+    without = tc.run(result.experiment.with_({"tcp.timestamps": False}), progress=False)
+    assert without.goodput > 0.75 * CAPACITY
+
+
 # PCC --------------------------------------------------------------------------------------------
 
 
