@@ -86,7 +86,7 @@ _INCLUDES = (
     "#define STR@(x) #x\n#define NAME@(x) STR@(x)\n#include NAME@(H)",
     '%:include "H"',
     '#if __has_include("H")\n#include "H"\n#endif',
-    '#define M@ "H"\n#if __has_include(M@)\n#include M@\n#endif',
+    '#if __has_include( "H")\n#define V@ 7\n#endif',
     '#ifndef NEVER\n#include "./H"\n#endif',
     '#  include /* beside */ "H" // here',
 )

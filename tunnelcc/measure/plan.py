@@ -398,7 +398,12 @@ class _Planner:
         if spec["datagrams"]:
             found = replace(found, kind="datagrams", port=OWN_PORT + number)
             self._own(found, spec)
-        elif not self.iperf or placed.flow.rate or placed.bytes is not None or placed.flow.stop:
+        elif (
+            not self.iperf or placed.flow.rate or placed.bytes is not None or placed.flow.stop
+            # Its control connection would share the carrier, and be slow to start in it.
+            or (spec.get("tunnel") is not None
+                and self.network.tunnels[spec["tunnel"]].keys.entry.HAS_CARRIERS)
+        ):  # fmt: skip
             found = replace(found, kind="stream", port=OWN_PORT + number)
             self._own(found, spec)
         else:

@@ -22,6 +22,12 @@ _ERROR = re.compile(_PLACE + r"(?:fatal )?error: (?P<what>.*)$")
 _UNDEFINED = re.compile(_PLACE + r"(?P<what>undefined reference to .*)$")
 _EXPANDED = re.compile(_PLACE + "note: in expansion of macro")
 _EXPECTED = "a file that can be compiled"
+#: What makes a compiler look at files of which it does not tell.
+_UNTOLD = {
+    rb"__has_include\w*\s*\(\s*[^\"<\s]": "__has_include of a macro: write the name of the file",
+    rb"\.incbin\b": ".incbin of the assembler: write the bytes as an array",
+    rb'\.include\s+\\"': ".include of the assembler: use #include",
+}
 _SECONDS = 120
 
 #: As the kernel is compiled where that changes what a program does. A name that is not declared is
@@ -51,6 +57,7 @@ def compile_file(source: Source) -> Source:
         expected = "a file that ends with TUNNELCC_CONGESTION_CONTROL(Class); see `tunnelcc new cc`"
         raise ConfigError(Problem("", source.name, expected))
     while True:
+        _check_told(source)
         with tempfile.TemporaryDirectory(prefix="tunnelcc-") as name:
             folder = Path(name).resolve()
             flags = _class_flags() if is_class else _module_flags(source, folder / "include")
@@ -68,6 +75,15 @@ def compile_file(source: Source) -> Source:
                 _check_unchanged(source, used - found.keys())
                 return _finish(source, folder / "module.so", needed)
         source = read(source.name, _in_order(source, needed))
+
+
+def _check_told(source: Source) -> None:
+    """Raise ConfigError if a file is used that would not be known, hashed and agreed to."""
+    for path, text in source.contents.items():
+        for pattern, what in _UNTOLD.items():
+            if re.search(pattern, text):
+                hint = f"{path.name} has {what}, so that it is known what is to be trusted"
+                raise ConfigError(Problem("", source.name, _EXPECTED, hint))
 
 
 def _in_order(source: Source, files: Iterable[Path]) -> list[Path]:

@@ -40,6 +40,7 @@ _EXPECTED = (
     "net/ipv4/tcp_illinois.c, or a class, such as mine.cc or mine.py"
 )
 _LOCAL_INCLUDE = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"', re.MULTILINE)
+_LOCAL_QUESTION = re.compile(rb'__has_include\s*\(\s*"([^"\n]+)"')
 _DOTTED = re.compile(r"\.*([A-Za-z_]\w*(?:\.\w+)*)\.?")
 _MOST_BYTES = 4 << 20
 DIGEST_BYTES = 16
@@ -124,8 +125,8 @@ def read(name: str, included: Iterable[Path] | None = None) -> Source:
 
 
 def _included(path: Path, text: bytes) -> Iterator[Path]:
-    """Yield the headers beside ``path`` that its text includes."""
-    for match in _LOCAL_INCLUDE.finditer(text):
+    """Yield the headers beside ``path`` that its text includes, or asks for."""
+    for match in (*_LOCAL_INCLUDE.finditer(text), *_LOCAL_QUESTION.finditer(text)):
         header = Path(os.path.normpath(path.parent / match[1].decode(errors="replace")))
         if header.is_file():  # else the compiler tells which line is wrong
             yield header

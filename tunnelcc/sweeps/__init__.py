@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import io
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -298,7 +299,9 @@ def _open_netcdf(path: Path) -> xarray.Dataset:
     except OSError as error:
         raise ConfigError(Problem("results", str(path), expected, error.strerror or "")) from None
     try:
-        found = xarray.load_dataset(contents, engine="scipy")
+        with warnings.catch_warnings():  # of what is refused below
+            warnings.simplefilter("ignore")
+            found = xarray.load_dataset(contents, engine="scipy")
     except Exception:  # whatever scipy meets in a damaged file; its advice would mislead
         hint = "it is damaged or of another format; export the sweep again"
         raise ConfigError(Problem("results", str(path), expected, hint)) from None
@@ -326,6 +329,8 @@ def _why_no_results(found: xarray.Dataset) -> str:
         if dim in found.coords and not found.indexes[dim].is_unique:
             return f"its axis {dim} has a value twice"
     for name, it in found.variables.items():
+        if len({*it.dims}) < it.ndim:
+            return f"its {name} has an axis twice"
         if name in STORED and it.dtype.kind not in "fiu":
             return f"its {name} is no number"
         if name in TEXTS and it.dtype.kind not in "OSU":

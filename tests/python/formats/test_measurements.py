@@ -231,6 +231,7 @@ def test_a_small_file_that_unpacks_to_a_large_one_is_refused(tmp_path, monkeypat
         (b"", "the file is empty"),
         (b"\n \n", "the file is empty"),
         (b'{"start": {},\n "intervals": [{"streams"', "its JSON ends, or is wrong, at line 2"),
+        (b'{\0"start": {}, "a": 1} ', "its JSON ends, or is wrong, at line 1"),
         (b'{"start": {}, "error": "unable to connect"}', "iperf3 failed: unable to connect"),
         (b'{"start": {}, "intervals": []}', "less than two"),
         (b'{"a": 1}', "neither iperf3's nor flent's"),

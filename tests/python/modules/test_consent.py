@@ -255,6 +255,34 @@ def test_a_changed_header_is_another_algorithm(tmp_path, here):
     assert run_id(_experiment(tmp_path / "other/mine.cc")) == results[0][0]
 
 
+@pytest.mark.parametrize(
+    ("here", "told"),
+    [
+        ('#define H "step.h"\n#if __has_include(H)\n#include H\n#endif', "write the name"),
+        ("#define S(x) #x\n#if __has_include ( S(step.h))\n#endif", "write the name"),
+        ('asm(".incbin \\"step.h\\"");', "as an array"),
+        ('asm(".include \\"step.h\\"");', "use #include"),
+    ],
+)
+def test_what_the_compiler_does_not_tell_is_refused(tmp_path, here, told):
+    mine = _cxx(tmp_path, f"{here}\n#define STEP 1")
+    with pytest.raises(tc.ConfigError, match=f"mine.cc has .*{told}"):
+        _experiment(mine)
+
+
+@pytest.mark.parametrize("more", ["", '#include "step.h"'])
+def test_a_header_that_appears_makes_another_algorithm(tmp_path, more):
+    here = f'#if __has_include("step.h")\n#define STEP 20\n{more}\n#else\n#define STEP 0.1\n#endif'
+    mine = _cxx(tmp_path, here)
+    results = []
+    for _ in range(2):
+        experiment = _experiment(mine)
+        results.append((run_id(experiment), tc.run(experiment).goodput))
+        _write(tmp_path, "step.h", "// here")
+    assert results[0][0] != results[1][0]
+    assert results[1][1] > 1.5 * results[0][1]
+
+
 def test_a_changed_header_needs_a_new_agreement(tmp_path):
     _write(tmp_path, "step.h", "#define STEP 1\n")
     _cxx(tmp_path, '#define H "step.h"\n#include H')

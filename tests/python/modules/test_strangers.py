@@ -235,6 +235,7 @@ def test_odd_files_of_results_are_refused_in_words(tmp_path, run, monkeypatch):
         "goodput of each seed": right.assign(goodput=goodput.isel(seed=0, drop=True)),
         "goodput is no number": right.assign(goodput=texts),
         "flow_limited_by is no text": right.assign(flow_limited_by=numbers),
+        "seeds has an axis twice": right.assign(seeds=(("seed", "seed"), [[1.0]])),
         "path.rtt has no values": right.isel({"path.rtt": slice(0, 0)}),
         "axis path.rtt has no values": right.drop_vars("path.rtt"),
         "path.rtt has a value twice": right.assign_coords({"path.rtt": [1.0, 1.0]}),

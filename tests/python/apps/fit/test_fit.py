@@ -187,6 +187,8 @@ def test_files_without_a_flow_are_refused(run, tmp_path, content, told):
         ({"time": np.array([1.0, 2.0, 1e9])}, "at most a day"),
         ({"rtt": np.full(3, 1e-9)}, "RTTs from 1 µs"),
         ({"goodput": np.array([5e6, 5e6, 1e17])}, "to 100 Gbit/s"),
+        ({"offered": 2.4e19, "lost": 0.37}, "to 100 Gbit/s"),
+        ({"offered": 3.9e-12, "lost": 0.0}, "from 1 kbit/s"),
     ],
 )
 def test_what_no_path_has_is_refused(changes, told):
@@ -203,6 +205,14 @@ def test_more_retransmissions_than_segments_are_still_a_part():
     found = fits.direct(Measurement("made", [lossy]))
     assert found.estimates["loss"].value == pytest.approx(0.5, rel=0.05)
     assert float(found.table["path"]["loss"][:-1]) == pytest.approx(50, rel=0.05)
+
+
+def test_counts_that_fall_turn_no_interval_over():
+    """The retransmissions of a damaged file."""
+    measured = flow(10e6, 0.05, cwnd=200)
+    falling = replace(measured.streams[0], retransmits=np.linspace(1e6, 0, 20))
+    found = fits.direct(Measurement("made", [falling])).reading
+    assert fits.Direct(found).lost_behind == 1
 
 
 def of_linux(name):
