@@ -68,7 +68,7 @@ def _reason(data: bytes) -> str:
     text = data[: 2**20].decode(errors="replace")
     if text.lstrip()[:1] == "{":
         try:
-            json.loads(data)
+            json.loads(data.decode())
         except json.JSONDecodeError as error:
             return f"its JSON ends, or is wrong, at line {text.count(chr(10), 0, error.pos) + 1}"
     for pattern, words in _REASONS.items():

@@ -331,7 +331,7 @@ class Direct:
                                     axis=0))[0]) / self.reading.streams[0].mss  # fmt: skip
         if not np.isfinite(share) or not sent > 0:
             return 1.0
-        return 1 + min(share / sent, 0.3)
+        return 1 + min(max(share, 0.0) / sent, 0.3)  # counts of a damaged file may fall
 
     @property
     def is_lossy(self) -> bool:

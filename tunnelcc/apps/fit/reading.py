@@ -297,9 +297,10 @@ def reading(measured: Measurement, congestion: str | None = None) -> Reading:
         raise ConfigError(Problem("fit", measured.source, "a flow that sends"))
     rtts = [it for it in (found.least_rtt, found.mean_rtt) if np.isfinite(it)]
     is_path = not rtts or (RTTS[0] <= min(rtts) and max(rtts) <= RTTS[1])
-    rates = sorted((found.goodput, found.highest))
-    if not (is_path and RATES[0] <= rates[0] and rates[1] <= RATES[1]):
-        expected = "RTTs from 1 µs to 60 s, and goodputs from 1 kbit/s to 100 Gbit/s"
+    offered = [it.offered for it in streams if np.isfinite(it.offered)]
+    rates = sorted((found.goodput, found.highest, *offered))
+    if not (is_path and RATES[0] <= rates[0] and rates[-1] <= RATES[1]):
+        expected = "RTTs from 1 µs to 60 s, and rates of flows from 1 kbit/s to 100 Gbit/s"
         raise ConfigError(Problem("fit", measured.source, expected))
     return found
 
