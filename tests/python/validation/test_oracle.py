@@ -14,15 +14,6 @@ from validation import oracle
 CELLS = oracle.cells()
 
 
-def _agreement(cells: list[oracle.Cell], seeds: int) -> dict[str, list[bool]]:
-    """Return, by metric, which of Linux's numbers agree."""
-    found = defaultdict(list)
-    for cell in cells:
-        for number in oracle.numbers(cell, oracle.simulate(cell, seeds)):
-            found[number.metric].append(number.agrees)
-    return found
-
-
 @pytest.mark.parametrize("number", range(2 * len(oracle.KINDS)))
 def test_what_is_drawn_can_be_measured_and_is_the_same_each_time(number):
     kind, link, table = oracle.drawn(5, number)
@@ -41,14 +32,12 @@ def test_the_kept_answers_are_of_both_links_and_all_kinds():
     assert len({json.dumps(it.experiment, sort_keys=True) for it in CELLS}) == len(CELLS)
 
 
-def test_the_simulator_agrees_with_some_kept_answers():
-    agree = [it for some in _agreement(CELLS[::12], 3).values() for it in some]
-    assert len(agree) > 50
-    assert sum(agree) >= 0.9 * len(agree)
-
-
-@pytest.mark.slow
 def test_the_simulator_agrees_with_the_kept_answers():
-    for metric, agree in _agreement(CELLS, oracle.SEEDS).items():
-        if len(agree) >= 20:
-            assert sum(agree) >= oracle.LEAST.get(metric, 0.95) * len(agree), metric
+    """At least as often as it did: what the page says, and not the goal."""
+    found = defaultdict(list)
+    for cell in CELLS:
+        for number in oracle.numbers(cell, oracle.simulate(cell)):
+            found[number.metric].append(number.agrees)
+    assert {"goodput", "share", "retransmissions", "queue, mean"} <= set(found)
+    for metric, agree in found.items():
+        assert sum(agree) >= oracle.LEAST.get(metric, 0.95) * len(agree), metric
