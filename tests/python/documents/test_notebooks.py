@@ -169,7 +169,7 @@ def names(source, context):
         for node in ast.walk(tree):
             if isinstance(node, (ast.Import, ast.ImportFrom)):
                 found |= {(it.asname or it.name).partition(".")[0] for it in node.names}
-            elif isinstance(node, (ast.FunctionDef, ast.arg)):
+            elif isinstance(node, (ast.ClassDef, ast.FunctionDef, ast.arg)):
                 found.add(node.arg if isinstance(node, ast.arg) else node.name)
     return found
 
