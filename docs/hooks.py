@@ -9,6 +9,7 @@
 - The laboratory is a page of its own (laboratory/), and figures and lessons have a link to it.
 - On a phone, panels of a wide figure and columns of a long table are below each other (panels.py).
 - A number stays on one line with its unit.
+- What a lesson says of a result is folded.
 """
 
 from __future__ import annotations
@@ -111,7 +112,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     markdown = _outside_fences(markdown, lambda text: _LINK.sub(rewrite, text))
     markdown = _with_experiments(markdown, page)
     if page.file.src_uri.startswith(f"{_HOME}/notebooks/"):
-        markdown = _outside_fences(markdown, _with_formulas)
+        markdown = _outside_fences(markdown, lambda text: _with_formulas(panels.folded(text)))
     return reference.TABLE_MARK.sub(lambda it: reference.TABLES[it[1]](), markdown)
 
 

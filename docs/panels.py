@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Figures and tables on a phone: panels of a wide figure below each other, rows as blocks.
+"""What pages show at first: panels of a wide figure below each other on a phone, answers folded.
 
 matplotlib draws the panels of a figure in a row. Where a phone shows a page, it shows a view of the
 same file for each group of panels that has an axis of its own. What is then still too wide for its
@@ -11,6 +11,11 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 from pathlib import Path
+
+#: What a lesson says of a result, up to the next question, exercise or heading.
+_COMPARE = re.compile(
+    r"^\*\*Compare\.\*\*\s+(.*?)(?=\n\*\*Predict|\n#|\n\*\*\d|\Z)", re.DOTALL | re.MULTILINE
+)
 
 #: Panels that are nearer to each other share an axis. In the figure's units, points.
 _SHARED = 24.0
@@ -165,3 +170,11 @@ def labelled(content: str) -> str:
         return re.sub(r"<tr>.*?</tr>", row, match[1], flags=re.DOTALL)
 
     return _TABLE.sub(label, content)
+
+
+def folded(text: str) -> str:
+    """Return the Markdown of a lesson with its answers folded: a reader predicts first."""
+    summary = "<summary>Compare, once you have predicted</summary>"
+    return _COMPARE.sub(
+        lambda it: f"<details markdown>\n{summary}\n\n{it[1].rstrip()}\n\n</details>\n", text
+    )

@@ -189,7 +189,8 @@ def simulate(points: Sequence[Point], seeds: Sequence[int] = SEEDS) -> list[Row]
 def draw(name: str, rows: Sequence[Row]) -> Figure:
     """Draw the figure of a question from its rows."""
     panels = QUESTIONS[name].panels
-    figure = Figure(figsize=(4.2 * len(panels) + 0.8, 3.4), layout="constrained")
+    width = 3.9 if len(panels) == 1 else 7.6  # a panel fits on a phone
+    figure = Figure(figsize=(width, 3.9 if len(panels) == 1 else 3.4), layout="constrained")
     for axes, (lines, title, xlabel) in zip(
         figure.subplots(1, len(panels), squeeze=False)[0], panels, strict=True
     ):
@@ -213,13 +214,18 @@ def draw(name: str, rows: Sequence[Row]) -> Figure:
                 x, [it.least for it in of], [it.most for it in of], color=style["color"], alpha=0.2
             )
         if name == "others":
-            axes.set(xlabel="goodput of a plain flow beside it (Mbit/s)", title=title)
+            axes.set(xlabel="a plain flow beside it (Mbit/s)", title=title)
             continue
         axes.set(xscale="log", xlabel=xlabel, ylabel="goodput (Mbit/s)", title=title)
         axes.set_xticks(x, [f"{it:g}" for it in x])
         axes.minorticks_off()
         axes.set_ylim(0, 1.35 * max(it.most for it in rows if it.line in lines))
-        axes.legend(fontsize=8, loc="upper right", ncols=1 if len(lines) < 4 else 2)
+        if len(lines) < 4:
+            axes.legend(fontsize=8, loc="upper right")
+        else:
+            axes.set_ylim(bottom=0, top=1.05 * max(it.most for it in rows if it.line in lines))
+            columns = 1 if max(map(len, lines)) > 20 else 2
+            figure.legend(fontsize=8, loc="outside lower center", ncols=columns)
     return figure
 
 

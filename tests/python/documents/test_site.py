@@ -127,3 +127,13 @@ def test_cells_of_stacked_tables_have_their_heading():
     content = panels.labelled(f'<div class="stacked"><table>{rows}</table></div><td>')
     assert '<td data-label="key">rate</td><td data-label="default">1</td>' in content
     assert content.endswith("<td>")
+
+
+def test_answers_of_lessons_are_folded_on_the_site():
+    panels = load_script(DOCS / "panels.py")
+    text = "**Predict.** Who?\n\n**Compare.** BBR.\n\n**Explain.** So.\n\n## Part 2\n\nNext."
+    before, folded, after = re.split(r"<details markdown>|</details>", panels.folded(text))
+    assert before == "**Predict.** Who?\n\n"
+    assert "BBR." in folded
+    assert "**Explain.** So." in folded
+    assert after.strip() == "## Part 2\n\nNext."
