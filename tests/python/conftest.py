@@ -112,11 +112,6 @@ def _made_sweep(axes, flows=("bbr",), goodput=lambda **_: 1e7, seeds=3, scenario
 
 
 @pytest.fixture(scope="session")
-def linux_modules(request):
+def linux_modules():
     """Return the folder of Linux's congestion control modules."""
-    folder = ROOT / "build" / "linux"
-    if not (folder / "tcp_cubic.c").is_file():
-        missing = "Linux's modules are not here: tests/linux/get-modules.sh gets them"
-        tell = pytest.fail if request.config.getoption("--fail-missing") else pytest.skip
-        tell(missing)
-    return folder
+    return ROOT / "build" / "linux"

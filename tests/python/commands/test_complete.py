@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 
@@ -50,10 +49,10 @@ def test_names_are_completed(shell, tmp_path):
         assert expected in complete(shell, *words, folder=tmp_path), words
 
 
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+@pytest.mark.parametrize(
+    "shell", ["bash", *(pytest.param(it, marks=pytest.mark.needs(it)) for it in ("zsh", "fish"))]
+)
 def test_the_line_of_the_shell_is_one_that_it_reads(shell):
-    if shutil.which(shell) is None:
-        pytest.skip(f"there is no {shell}")
     environment = {**os.environ, "_TUNNELCC_COMPLETE": f"{shell}_source"}
     script = subprocess.run(
         _COMMAND, env=environment, capture_output=True, text=True, check=True

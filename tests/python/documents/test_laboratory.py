@@ -36,29 +36,17 @@ else:
 laboratory = load_script(ROOT / "docs/laboratory/__init__.py")
 build_wasm = load_script(ROOT / "waf-config/build_wasm.py")
 
+pytestmark = pytest.mark.needs("node")
 NODE = shutil.which("node")
 FOLDER = ROOT / "build/wasm"
 
 Choices = dict[str, str]
 
 
-@pytest.fixture(autouse=True)
-def _node(request: pytest.FixtureRequest) -> None:
-    if NODE is None:
-        _missing(request, "node is not installed")
-
-
 @pytest.fixture
-def module(request: pytest.FixtureRequest) -> Path:
+def wasm() -> Path:
     """The WebAssembly module of these sources."""
-    if not build_wasm.is_current(FOLDER):
-        _missing(request, "build/wasm is not of these sources: run make wasm")
     return FOLDER / build_wasm.MODULE
-
-
-def _missing(request: pytest.FixtureRequest, what: str) -> None:
-    tell = pytest.fail if request.config.getoption("--fail-missing") else pytest.skip
-    tell(what)
 
 
 @functools.cache
@@ -204,19 +192,19 @@ def check_results(drawn: list[Choices], module: Path, folder: Path) -> None:
     assert ran > 0.8 * len(drawn)
 
 
-def test_results_are_those_of_the_native_models_to_the_bit(module: Path, tmp_path: Path) -> None:
+def test_results_are_those_of_the_native_models_to_the_bit(wasm: Path, tmp_path: Path) -> None:
     short = {"duration": ["5s"], "rate": ["5Mbps", "10Mbps"], "buffer": ["1bdp", "4bdp"]}
-    check_results(draw(124, 2, **short), module, tmp_path)
+    check_results(draw(124, 2, **short), wasm, tmp_path)
 
 
-def test_page_is_small(module: Path) -> None:
-    assert len(gzip.compress(module.read_bytes(), 9)) < 320_000
-    assert len(laboratory.page(module, "index.html")) < 1_000_000
+def test_page_is_small(wasm: Path) -> None:
+    assert len(gzip.compress(wasm.read_bytes(), 9)) < 320_000
+    assert len(laboratory.page(wasm, "index.html")) < 1_000_000
 
 
-def test_scripts_are_javascript(module: Path, tmp_path: Path) -> None:
+def test_scripts_are_javascript(wasm: Path, tmp_path: Path) -> None:
     """Also as the page has them: modules become one script, whose names must differ."""
-    page = laboratory.page(module, "index.html")
+    page = laboratory.page(wasm, "index.html")
     scripts = re.findall(r'<script(?: type="text/plain" id="worker")?>(.*?)</script>', page, re.S)
     assert len(scripts) == 3  # the worker, uPlot, and the page's own
     files = [tmp_path / f"{number}.js" for number in range(len(scripts))]
@@ -227,17 +215,17 @@ def test_scripts_are_javascript(module: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_results_of_longer_runs(module: Path, tmp_path: Path) -> None:
+def test_results_of_longer_runs(wasm: Path, tmp_path: Path) -> None:
     longer = {"duration": ["20s"], "rate": ["20Mbps", "100Mbps"], "buffer": ["0.5bdp", "2bdp"]}
-    check_results(draw(93, 4, **longer), module, tmp_path)
+    check_results(draw(93, 4, **longer), wasm, tmp_path)
 
 
-def test_numbers_are_the_metrics(module: Path, tmp_path: Path) -> None:
+def test_numbers_are_the_metrics(wasm: Path, tmp_path: Path) -> None:
     drawn = [
         laboratory.DEFAULTS | {"duration": "10s", "tunnel": tunnel, "flows": "3"}
         for tunnel in ("none", "gost-relay-wss", "openvpn-udp")
     ]
-    for page in in_node([*map(address, drawn)], tmp_path, module):
+    for page in in_node([*map(address, drawn)], tmp_path, wasm):
         run = tc.run(as_experiment(page["toml"]))
         shown = page["summary"]
         assert shown["goodput"] == pytest.approx(run.metric("goodput"), rel=1e-9)
@@ -246,7 +234,7 @@ def test_numbers_are_the_metrics(module: Path, tmp_path: Path) -> None:
         assert shown["queueDelayP95"] == pytest.approx(run.metric("queue_delay_p95"), rel=1e-9)
 
 
-def test_refused_specification_is_told_and_the_next_runs(module: Path, tmp_path: Path) -> None:
+def test_refused_specification_is_told_and_the_next_runs(wasm: Path, tmp_path: Path) -> None:
     spec = spec_text(experiment_spec(tc.Experiment(duration="1s")))
     script, engine = tmp_path / "refused.mjs", (ROOT / "docs/laboratory/engine.mjs").as_uri()
     script.write_text(
@@ -259,7 +247,7 @@ def test_refused_specification_is_told_and_the_next_runs(module: Path, tmp_path:
         "}\n"
     )
     done = subprocess.run(
-        [str(NODE), str(script), str(module), spec], text=True, capture_output=True, check=True
+        [str(NODE), str(script), str(wasm), spec], text=True, capture_output=True, check=True
     )
     first, second, third = done.stdout.splitlines()
     assert first.startswith("true specification: expected JSON")

@@ -17,16 +17,8 @@ import tunnelcc as tc
 from tunnelcc import measure
 from tunnelcc.formats.measurement import Measurement, Stream
 
-can_measure = pytest.mark.skipif(
-    os.geteuid() != 0 or not Path("/dev/net/tun").exists() or shutil.which("ip") is None,
-    reason="NOT MEASURED: needs root, /dev/net/tun and iproute2",
-)
-
-
-needs_wireguard = pytest.mark.skipif(
-    not all(map(shutil.which, ("wg", "wireguard-go"))),
-    reason="NOT MEASURED: wireguard-tools and wireguard-go are not installed",
-)
+can_measure = pytest.mark.needs("measure")
+needs_wireguard = pytest.mark.needs("wireguard")
 
 
 @can_measure

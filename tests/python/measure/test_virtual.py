@@ -21,17 +21,7 @@ from tunnelcc.formats.read import read as read_file
 from tunnelcc.measure import beside, plan, virtual
 from tunnelcc.modules import trust
 
-
-def _reason() -> str:
-    try:
-        virtual.kernel()
-    except tc.TunnelccError as error:
-        return f"NOT MEASURED: {error}"
-    missing = [it for it in ("ip", "tc", "iperf3", "ping") if plan.find(it) is None]
-    return f"NOT MEASURED: {', '.join(missing)} not installed" if missing else ""
-
-
-in_linux = pytest.mark.skipif(bool(_reason()), reason=_reason())
+in_linux = pytest.mark.needs("kernel")
 
 PATH = {"rate": "10Mbps", "rtt": "20.37ms", "buffer": "60p"}
 
