@@ -27,6 +27,13 @@ unexport PYTHONDONTWRITEBYTECODE
 export CMAKE_BUILD_PARALLEL_LEVEL ?= $(shell nproc)
 export CTEST_PARALLEL_LEVEL ?= $(CMAKE_BUILD_PARALLEL_LEVEL)
 
+# All but these write to the clone.
+ifneq ($(filter-out help demo,$(MAKECMDGOALS)),)
+ifneq ($(shell [ -w . ] && echo yes),yes)
+$(error $(CURDIR) cannot be written, and what is built goes there: copy the clone to a folder of yours)
+endif
+endif
+
 MODULE_SOURCES := $(shell find models -name '*.cc' -o -name '*.h') \
                   $(wildcard waf-config/*.cmake) waf-config/CMakeLists.txt
 PYTHON_MODULES := $(sort $(shell find tunnelcc -name '*.py'))
@@ -238,7 +245,7 @@ programs: setup ## Of `make models`, the programs of scratch/ and those that Pyt
 	@$(BIN)/cmake --build $(BUILD) --target programs -- --quiet
 
 # Which versions of Python: make wheels PYTHONS=3.12. "any" is the wheel for all systems.
-PYTHONS = any 3.10 3.11 3.12 3.13
+PYTHONS = any 3.10 3.11 3.12 3.13 3.14
 
 .PHONY: wheels
 wheels: $(BIN)/python $(if $(filter any,$(PYTHONS)),wasm) ## Build the wheels of all supported versions of Python in dist/ (PYTHONS)
@@ -251,6 +258,10 @@ wheel: setup ## Build the wheel for the Python of the virtual environment, of wh
 .PHONY: try-wheels
 try-wheels: $(BIN)/python ## Install each wheel in an empty environment, and run it (PYTHONS)
 	@$(BIN)/python waf-config/wheels.py try $(PYTHONS)
+
+.PHONY: release
+release: $(BIN)/python $(if $(filter any,$(PYTHONS)),wasm) ## Build, check and try all wheels, and list what would be published, with the notes (PYTHONS)
+	@$(BIN)/python waf-config/wheels.py release $(PYTHONS)
 
 .PHONY: clean
 clean: ## Remove everything that was built, the virtual environment included

@@ -1,13 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Build wheels in dist/ and try them: ``wheels.py build|try any 3.10 3.12``, or ``wheels.py here``.
 
+``wheels.py release any 3.10 …`` does both, has twine check the files as an index would, and lists
+what would be published, with the notes of the changelog. It publishes nothing.
+
 ``here`` builds the one for this Python, of what `make setup` has compiled. One wheel serves Python
 3.12 and all later versions. A wheel holds the ns-3 libraries that it needs, and its name says which
 glibc it needs (auditwheel finds that out). ``any`` is the one for all systems, whose models are
 WebAssembly: of what `make wasm` has compiled.
 """
 
+import hashlib
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -19,8 +24,9 @@ from typing import Any
 ROOT = Path(__file__).parent.parent
 DIST = ROOT / "dist"
 WORK = ROOT / "build/wheels"
-VERSIONS = ("3.10", "3.11", "3.12", "3.13")
+VERSIONS = ("3.10", "3.11", "3.12", "3.13", "3.14")
 ANY = "any"
+INSTALL_SECONDS = 60  # what a user may be asked to wait, with pip's cache
 SHARED = "3.12"  # its wheel serves later versions, too
 
 # The models for the wheel of all systems.
@@ -57,6 +63,9 @@ def main(arguments: "list[str]") -> None:
         run(*pip(python), "install", "auditwheel")
         pack(python, ROOT / "build/release", "build.targets=_core")
         return
+    if command == "release" and versions:
+        release(versions)
+        return
     if command not in ("build", "try") or not set(versions) <= {ANY, *VERSIONS}:
         raise SystemExit(__doc__)
     natives = [version for version in versions if version != ANY]
@@ -70,6 +79,38 @@ def main(arguments: "list[str]") -> None:
             try_universal()
         for version in natives:
             try_out(version)
+
+
+def release(versions: "list[str]") -> None:
+    """Build, check and try the wheels, and print what would be published."""
+    text = (ROOT / "CHANGELOG.md").read_text("utf-8")
+    (version,) = re.findall(r'__version__ = "(.*)"', (ROOT / "tunnelcc/_version.py").read_text())
+    told = notes(text, version)
+    shutil.rmtree(DIST, ignore_errors=True)
+    main(["build", *versions])
+    files = sorted(DIST.glob("*.whl"))
+    tools = WORK / "venv-tools/bin/python"
+    if not tools.exists():
+        run(sys.executable, "-m", "venv", tools.parent.parent)
+    run(*pip(tools), "install", "twine")
+    run(tools, "-m", "twine", "check", "--strict", *files)
+    main(["try", *versions])
+    print(f"\ntunnelcc {version}: nothing is published yet. These files would be:")
+    for file in files:
+        digest = hashlib.sha256(file.read_bytes()).hexdigest()
+        print(f"{digest}  {file.stat().st_size / 1e6:5.1f} MB  {file.relative_to(ROOT)}")
+    print(f"\nNotes:\n\n{told}")
+
+
+def notes(changelog: str, version: str) -> str:
+    """Return what the changelog says of a version, which has to be its first one, with a date."""
+    heading, _, rest = changelog.partition("\n## ")[2].partition("\n")
+    if not re.fullmatch(re.escape(version) + r", \d{4}-\d\d-\d\d", heading):
+        raise SystemExit(
+            f"CHANGELOG.md begins with {heading!r}, not with {version!r} and a date: see "
+            '"Make a release" in CONTRIBUTING.md'
+        )
+    return rest.partition("\n## ")[0].strip()
 
 
 def build(version: str) -> None:
@@ -130,6 +171,7 @@ def try_out(version: str) -> None:
         files = [file for file in Path(folder).rglob("*") if file.is_file()]
         size = sum(file.stat().st_size for file in files if not file.is_symlink())
     print(used.stdout, end="")
+    slow(installed - began)
     print(
         f"Python {version}: {wheels[0].name}, {wheels[0].stat().st_size / 1e6:.1f} MB, installed "
         f"in {installed - began:.0f} s, first use {ended - installed:.0f} s, "
@@ -155,6 +197,7 @@ def try_universal() -> None:
         for command in UNIVERSAL_USE:
             run(*command.split(), env=nobody, cwd=folder)
         ended = time.monotonic()
+        slow(installed - began)
         for figure in ("run.png", "sweep.png"):
             if not Path(folder, figure).read_bytes().startswith(b"\x89PNG"):
                 raise SystemExit(f"{figure} is no figure")
@@ -162,6 +205,12 @@ def try_universal() -> None:
         f"{wheel.name}, {wheel.stat().st_size / 1e6:.1f} MB, installed in "
         f"{installed - began:.0f} s, used in {ended - installed:.0f} s"
     )
+
+
+def slow(seconds: float) -> None:
+    """Say that an installation took long."""
+    if seconds > INSTALL_SECONDS:
+        print(f"installed in {seconds:.0f} s, which is more than {INSTALL_SECONDS} s")
 
 
 def nobody_in(folder: str, python: Path) -> "dict[str, str]":

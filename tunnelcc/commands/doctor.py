@@ -134,7 +134,7 @@ _CHECKS: dict[str, Callable[[], str]] = {
 
 _ADVICE = {
     "package": "install it again: pip install .",
-    "Python": "use CPython 3.10 to 3.13",
+    "Python": "use CPython 3.10 to 3.14",
     "compiled module": "build it: pip install . in the source tree (needs a C++20 compiler)",
     "tunnel catalogue": "install tunnelcc again: a file of its catalogue is missing or damaged",
     "libraries": "install tunnelcc with its dependencies: pip install .",

@@ -10,6 +10,7 @@ from __future__ import annotations
 import shutil
 import sys
 import time
+import warnings
 from types import TracebackType
 from typing import Any, Protocol, TypeVar
 
@@ -97,7 +98,9 @@ class RunsProgress(_Shown):
 
 def _bar(total: float, form: str, **options: Any) -> Any:
     # As text on a terminal, as a widget in a notebook. It is slow to import.
-    from tqdm.auto import tqdm
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of a notebook without ipywidgets, which has text, too
+        from tqdm.auto import tqdm
 
     if not _in_notebook():
         # tqdm shows nothing on a terminal that does not know its size.

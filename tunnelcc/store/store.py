@@ -448,7 +448,7 @@ class Store:
         where = f" ({error.filename})" if isinstance(error, PermissionError) else ""
         return StoreError(
             f"the store {self.directory} cannot be written: {error.strerror}{where}; finished "
-            "runs are kept"
+            "runs are kept, and --store names another folder"
         )
 
 
