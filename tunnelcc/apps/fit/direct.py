@@ -82,7 +82,7 @@ def proportion(count: float, of: float) -> tuple[float, float, float]:
     """Return a proportion and its interval (Wilson, Probable Inference, 1927)."""
     z, part = 1.96, count / of
     middle = (part + z**2 / (2 * of)) / (1 + z**2 / of)
-    half = z / (1 + z**2 / of) * np.sqrt(max(part * (1 - part), 0) / of + z**2 / (4 * of**2))
+    half = z / (1 + z**2 / of) * np.sqrt(max(part * (1 - part), 0) / of + (z / (2 * of)) ** 2)
     low = max(0.0, float(middle - half)) if count > 0 else 0.0  # not a rounding error
     return part, low, float(middle + half)
 

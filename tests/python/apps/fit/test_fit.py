@@ -16,6 +16,7 @@ import tunnelcc as tc
 from helpers import ROOT
 from tunnelcc.analysis.values import Reason
 from tunnelcc.apps.fit import fit as fits
+from tunnelcc.apps.fit.direct import proportion
 from tunnelcc.apps.fit.reading import reading
 from tunnelcc.apps.fit.search import _splines, _terms, interval, search
 from tunnelcc.formats import iperf3
@@ -213,6 +214,11 @@ def test_counts_that_fall_turn_no_interval_over():
     falling = replace(measured.streams[0], retransmits=np.linspace(1e6, 0, 20))
     found = fits.direct(Measurement("made", [falling])).reading
     assert fits.Direct(found).lost_behind == 1
+
+
+def test_a_count_that_no_file_can_have_is_a_proportion_all_the_same():
+    """Its square has no place in a number."""
+    assert proportion(1e200, 2e200) == pytest.approx((0.5, 0.5, 0.5))
 
 
 def of_linux(name):
