@@ -160,6 +160,10 @@ oracle: setup $(VENV)/ready-dev ## Draw N random experiments of a SEED, let Linu
 judge: setup ## Judge what N random experiments of a SEED say limits their flows, by runs of other keys and seeds
 	@$(BIN)/python tests/judge/judge.py -n $(N) --seed $(SEED)
 
+.PHONY: mutants
+mutants: models $(VENV)/ready-dev ## Make small wrong changes, and count how many the nearest tests notice (MUTANTS_ARGS, such as "--room words")
+	@$(BIN)/python tests/mutants/mutants.py $(MUTANTS_ARGS)
+
 .PHONY: paths
 paths: setup $(VENV)/ready-dev ## Measure N random paths of a SEED with iperf3, ss and ping in that Linux, and count what fit tells of all that are kept
 	@PYTHONPATH=tests $(BIN)/python -m validation.paths ask $(N) $(SEED)

@@ -396,4 +396,43 @@ class PolicerTest : public SimulationTestCase
 ADD_CASE(PolicerTest,
          "Two lossy intervals of one rate show a policer, whose rate serves 48 rounds");
 
+TEST_CASE(SimulationTestCase,
+          PolicerRoundsTest,
+          "Intervals and the use of their rate last as long as in Linux bbr_lt_bw_sampling()")
+{
+    const BbrPolicer::Parameters parameters; // intervals from 4 rounds on, use for 48
+    BbrPolicer policer(parameters);
+    SenderState state;
+    // 100 segments a round trip of 100 ms, of which 30 are lost.
+    const auto round = [&](bool isLoss, bool isProbeBw = true) {
+        state.delivered += 100;
+        state.lost += 30;
+        state.deliveredTime += 100 * MS;
+        return policer.Update(state, {isLoss, false, true, isProbeBw}, 1);
+    };
+    NS_TEST_EXPECT_MSG_EQ(round(false), false, "nothing was lost");
+    NS_TEST_EXPECT_MSG_EQ(policer.IsWatching(), false, "so it waits");
+    policer.Update(state, {.isLoss = true, .isProbeBw = true}, 1); // in the middle of a round
+    for (int interval = 0; interval < 2; ++interval)
+    {
+        NS_TEST_EXPECT_MSG_EQ(policer.IsDetected(), false, "after intervals: " << interval);
+        for (int i = 0; i < 3; ++i)
+        {
+            NS_TEST_EXPECT_MSG_EQ(round(true), false, "in an interval");
+            NS_TEST_EXPECT_MSG_EQ(policer.IsDetected(), false, "which is too short");
+        }
+        NS_TEST_EXPECT_MSG_EQ(round(true), false, "the end of an interval");
+    }
+    NS_TEST_EXPECT_MSG_EQ(policer.IsDetected(), true, "two of the same rate");
+    NS_TEST_EXPECT_MSG_EQ_TOL(policer.GetRate(), 1'000, 1e-6, "segments/s");
+    NS_TEST_EXPECT_MSG_EQ(round(true, false), false, "rounds outside of PROBE_BW do not count");
+    for (int i = 1; i < 48; ++i)
+    {
+        NS_TEST_EXPECT_MSG_EQ(round(true), false, "in use for rounds: " << i);
+        NS_TEST_EXPECT_MSG_EQ(policer.IsDetected(), true, "in use for rounds: " << i);
+    }
+    NS_TEST_EXPECT_MSG_EQ(round(true), true, "after 48 rounds it is dropped");
+    NS_TEST_EXPECT_MSG_EQ(policer.IsDetected(), false, "and looked for again");
+}
+
 } // namespace

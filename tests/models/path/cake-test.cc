@@ -65,6 +65,8 @@ class CakeShaperTest : public SimulationTestCase
         NS_TEST_EXPECT_MSG_EQ(Counted(40, 38, 84, CellFraming::NONE), 84, "at least");
         // 1032 bytes in 22 cells of 48, each of 53 with its header; 1030 and 17 more.
         NS_TEST_EXPECT_MSG_EQ(Counted(1'000, 32, 0, CellFraming::ATM), 22 * 53, "ATM");
+        NS_TEST_EXPECT_MSG_EQ(Counted(1'024, 32, 0, CellFraming::ATM), 22 * 53, "whole cells");
+        NS_TEST_EXPECT_MSG_EQ(Counted(1'025, 32, 0, CellFraming::ATM), 23 * 53, "and a byte");
         NS_TEST_EXPECT_MSG_EQ(Counted(1'000, 30, 0, CellFraming::PTM), 1'047, "PTM");
 
         CakeSpec cake = CAKE;

@@ -98,6 +98,10 @@ class PieTargetTest : public SimulationTestCase
         OurSubject subject(spec);
         RunOurs(subject, offers);
         NS_TEST_EXPECT_MSG_EQ(subject.disc->Drops().all, 0, "a burst shorter than 150 ms");
+        // While bursts pass, no probability builds up: it begins at 0 after.
+        OurSubject longer(spec);
+        RunOurs(longer, MakeOffers(1.3, 300 * MS, 7));
+        NS_TEST_EXPECT_MSG_EQ(longer.disc->Drops().all, 0, "nor soon after a longer one");
     }
 };
 

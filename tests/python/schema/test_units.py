@@ -138,6 +138,7 @@ def test_wrong_units_are_explained(parse, value, hint):
     [
         (40, "s", 1e-6, 60, "40ms"),
         (40, "s", 1e-6, 100_000, "40s"),
+        (1, "s", 1e-6, 60, "1ms"),
         (0.03, "s", 1e-6, 60, "30ms"),
         ("1e-7", "s", 1e-6, 60, ""),
         (100, "bit/s", 1e3, 400e9, "100Mbps"),
@@ -204,3 +205,17 @@ def test_buffers_survive_writing(buffer):
 def test_any_input_is_read_or_refused(parse, value):
     with contextlib.suppress(UnitError):
         assert parse(value) is not None
+
+
+@pytest.mark.parametrize(
+    ("buffer", "larger"),
+    [
+        (Buffer(bdp=0.5), Buffer(bdp=1.25)),
+        (Buffer(packets=11), Buffer(packets=28)),  # whole packets and bytes
+        (Buffer(bytes=1001), Buffer(bytes=2502)),
+        (Buffer(seconds=0.02), Buffer(seconds=0.05)),
+        (Buffer(packets=0), Buffer(packets=0)),
+    ],
+)
+def test_a_buffer_that_is_larger_by_a_factor(buffer, larger):
+    assert buffer.times(2.5) == larger

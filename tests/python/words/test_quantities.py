@@ -41,6 +41,24 @@ def test_a_scale_writes_values_intervals_and_headings():
         "goodput (Mbit/s)",
     )
     assert quantities.shown("1").heading("Jain") == "Jain"
+    assert quantities.shown("byte").text(40) == "40 byte"
+
+
+@pytest.mark.parametrize(
+    ("scale", "value", "text"),
+    [
+        (quantities.LARGE_RATE, 2.5e9, "2.5 Gbit/s"), (quantities.LONG_TIME, 3, "3 s"),
+        (quantities.PERCENT, 0.125, "12.5 %"), (quantities.KIBIBYTES, 4096, "4 KiB"),
+    ],
+)  # fmt: skip
+def test_scales_lead_from_si_to_their_unit(scale, value, text):
+    assert scale.text(value) == text
+
+
+def test_times_and_shares_have_their_unit():
+    assert quantities.ms(0.0123) == "12.3"
+    assert quantities.percent(0.0123) == "1.23 %"
+    assert quantities.rate(1.5e6) == "1.50 Mbit/s"
 
 
 def test_what_there_is_not_is_a_dash():
