@@ -260,8 +260,8 @@ def _programs() -> str:
         "with the keys that differ. `tunnelcc run --tunnel frp` takes a name of either table, and "
         'so do `tunnel = "frp"` in a scenario, `compare --tunnel frp,trojan` and '
         '`Experiment(tunnel="frp")`. Keys of `tunnel` change it further. Results keep the name, '
-        "and the entry that stands for it. Not one of these programs was measured: their numbers "
-        "were read, and are labelled so; an entry's page tells which of its own were measured. "
+        "and the entry that stands for it. Most numbers were read in the program's source or its "
+        "specification; what was measured says so in its label. "
         "`tunnelcc show tunnel frp` prints each with its source, and "
         "[add a tunnel](../tasks/add-a-tunnel.md) tells how to make a file of your own.\n\n"
     )

@@ -113,7 +113,9 @@ def _change(found: dict[str, Any], path: Sequence[str], made: Difference, like: 
     cited = {"label": made.label, "source": made.source}
     value = copy.deepcopy(made.value)
     if "source" in table:
-        table["source"] = f"{last}: {made.source}; the rest as {like}: {table['source']}"
+        rest = set(table) - {"label", "source", last}
+        others = f"{last}: {made.source}; the rest as {like}: {table['source']}"
+        table["source"] = others if rest else made.source
         table["label"] = made.label
     elif isinstance(value, dict):
         value = {**value, **cited}

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 _TLS = 22  # RFC 8446, section 5: header 5, content type 1, tag 16
 _LARGEST_RECORD = 16384
+_LEAST_PADDING = 4  # RFC 4253, section 6
 _SSH_DATA = 9  # RFC 4254, section 5.2: message 1, channel 4, length 4
 
 
@@ -50,9 +51,9 @@ class Law:
         if not self.block:
             return self.overhead
         # RFC 4253, section 6, as an AEAD of OpenSSH: the length, 4, is not part of the blocks.
-        padded = size + _SSH_DATA + 1 + 4
-        padding = self.block - padded % self.block
-        return _SSH_DATA + 5 + padding + (self.block if padding < 4 else 0) + self.overhead
+        padding = self.block - (1 + _SSH_DATA + size) % self.block
+        padding += self.block if padding < _LEAST_PADDING else 0
+        return 4 + 1 + _SSH_DATA + padding + self.overhead
 
     def layer(self) -> dict[str, object]:
         """Return the layer of an entry that adds this."""
