@@ -69,25 +69,27 @@ target_compile_definitions(tunnelcc-tests
                            PRIVATE TUNNELCC_TEST_DATA="${root}/tests/reference")
 
 # Files of congestion controls that tests load, compiled as tunnelcc/modules/compiler.py does: without
-# sanitizers, like a user's.
+# sanitizers, like a user's. A name in the form of a hash stands for theirs: only such a file is loaded.
 set(test_modules "${CMAKE_CURRENT_BINARY_DIR}/test-modules")
+set(own_module "${test_modules}/00000000000000000000000000000001.so")
+set(linux_module "${test_modules}/00000000000000000000000000000002.so")
 file(MAKE_DIRECTORY "${test_modules}")
 find_program(C_COMPILER NAMES cc gcc clang REQUIRED)
 set(headers "${root}/models/modules")
 set(files "${root}/tests/models/modules/files")
 add_custom_command(
-  OUTPUT "${test_modules}/own.so"
+  OUTPUT "${own_module}"
   COMMAND "${CMAKE_CXX_COMPILER}" -std=c++20 -O2 -g1 -fPIC -shared -fvisibility=hidden "-I${headers}"
-          "${files}/own.cc" -o "${test_modules}/own.so"
+          "${files}/own.cc" -o "${own_module}"
   DEPENDS "${files}/own.cc" "${headers}/tunnelcc.h"
   VERBATIM)
 add_custom_command(
-  OUTPUT "${test_modules}/tcp_own.so"
+  OUTPUT "${linux_module}"
   COMMAND "${C_COMPILER}" -std=gnu11 -O2 -g1 -fPIC -shared -nostdinc -fvisibility=hidden
-          -include "${headers}/linux-kernel.h" "${files}/tcp_own.c" -o "${test_modules}/tcp_own.so"
+          -include "${headers}/linux-kernel.h" "${files}/tcp_own.c" -o "${linux_module}"
   DEPENDS "${files}/tcp_own.c" "${headers}/linux-kernel.h" "${headers}/linux-abi.h"
   VERBATIM)
-add_custom_target(test-modules DEPENDS "${test_modules}/own.so" "${test_modules}/tcp_own.so")
+add_custom_target(test-modules DEPENDS "${own_module}" "${linux_module}")
 add_dependencies(tunnelcc-tests test-modules)
 target_compile_definitions(tunnelcc-tests PRIVATE TUNNELCC_TEST_MODULES="${test_modules}")
 

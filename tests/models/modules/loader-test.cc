@@ -30,15 +30,15 @@ using namespace tunnelcc;
 
 TEST_SUITE("tunnelcc-modules-loader");
 
-// Names of the compiled files, in place of hashes (waf-config/Development.cmake).
-const std::string OWN = "own";
-const std::string LINUX_MODULE = "tcp_own";
+// What the compiled files are called, in place of their hashes (waf-config/Development.cmake).
+const std::string OWN = "00000000000000000000000000000001";          // own.cc
+const std::string LINUX_MODULE = "00000000000000000000000000000002"; // tcp_own.c
 
 /// A connection of a file.
 struct Connection
 {
     Connection(ModuleLoader& loader, const std::string& code, const CongestionParameters& values)
-        : control(loader.Make(code + ".file", code, values, 1))
+        : control(loader.Make(code == OWN ? "own.file" : "tcp_own.file", code, values, 1))
     {
         state.minRtt = state.srtt = 20 * MS;
         control->Init(state, SECOND);
@@ -137,7 +137,8 @@ TEST_CASE(ModuleTestCase, ErrorsTest, "What a file does wrong within a call is a
     ExpectPart(GetError(LINUX_MODULE, {{"fails", int64_t{1}}}),
                "a congestion window of 0 segments");
     ExpectPart(GetError(LINUX_MODULE, {{"fails", int64_t{9}}}), "module_init() returned -22");
-    ExpectPart(GetError("none", {}), "its compiled file is not in");
+    ExpectPart(GetError(std::string(32, 'f'), {}), "its compiled file is not in");
+    ExpectPart(GetError("../own", {}), "its code is not the hash of a file");
 }
 
 /// A process dies of a call.
@@ -183,14 +184,22 @@ class EndTest : public ModuleTestCase
 
 ADD_CASES
 {
-    AddCase(new EndTest(OWN, 3, "own.file: access outside of its memory [own+0x"));
-    AddCase(new EndTest(OWN, 4, "own.file: division by zero [own+0x"));
+    AddCase(new EndTest(OWN, 3, "own.file: access outside of its memory [" + OWN + "+0x"));
+    AddCase(new EndTest(OWN, 4, "own.file: division by zero [" + OWN + "+0x"));
     AddCase(new EndTest(OWN, 5, "own.file: it ended the process (exit)"));
-    AddCase(new EndTest(OWN, 6, "own.file: a call did not return within 1 s: it loops [own+0x"));
+    AddCase(new EndTest(OWN,
+                        6,
+                        "own.file: a call did not return within 1 s: it loops [" + OWN + "+0x"));
     AddCase(new EndTest(OWN, 7, "")); // abort(): the status tells
-    AddCase(new EndTest(LINUX_MODULE, 2, "tcp_own.file: access outside of its memory [tcp_own+0x"));
-    AddCase(new EndTest(LINUX_MODULE, 3, "tcp_own.file: access outside of its memory [tcp_own+0x"));
-    AddCase(new EndTest(LINUX_MODULE, 4, "tcp_own.file: it stopped itself (BUG) [tcp_own+0x"));
+    AddCase(new EndTest(LINUX_MODULE,
+                        2,
+                        "tcp_own.file: access outside of its memory [" + LINUX_MODULE + "+0x"));
+    AddCase(new EndTest(LINUX_MODULE,
+                        3,
+                        "tcp_own.file: access outside of its memory [" + LINUX_MODULE + "+0x"));
+    AddCase(new EndTest(LINUX_MODULE,
+                        4,
+                        "tcp_own.file: it stopped itself (BUG) [" + LINUX_MODULE + "+0x"));
 }
 
 } // namespace
