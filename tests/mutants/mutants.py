@@ -40,7 +40,7 @@ PYTHON: Mapping[str, tuple[int, Sequence[str], Sequence[str]]] = {
     "metrics/paired": (
         12,
         ["tunnelcc/metrics/paired.py", "tunnelcc/metrics/confidence.py"],
-        ["metrics/test_paired.py"],
+        ["metrics/test_paired.py", "metrics/test_confidence.py"],
     ),
     "metrics/convergence": (
         6,

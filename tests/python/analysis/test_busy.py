@@ -23,6 +23,8 @@ def _found(table, cpu):
         ("openvpn-udp", 8, 0.03, None),
         ("openvpn-udp", 8, 0.1, 0.8),
         ("vtun", 1, 0.7, 0.7),
+        ("vtun", 1, 0.25, None),  # just a quarter is not more
+        ("vtun", 1, 0.26, 0.26),
         ("gost-relay-wss", 2, 0.2, None),  # relays use all cores
         ("gost-relay-wss", 2, 0.8, 0.8),
         ("none", 2, 0.9, None),  # applications alone
@@ -43,6 +45,15 @@ def test_tunnels_on_one_host_have_a_thread_each():
     assert (found.programs, found.cores) == (("vtun", "openvpn-udp"), 2)
     assert found.share == pytest.approx(0.6)
     assert not _found(table, {"client": 0.12})
+
+
+@pytest.mark.parametrize(("app_cost", "threads"), [(0, 1), (0.5, 2)])
+def test_applications_that_cost_cpu_time_have_a_thread_too(app_cost, threads):
+    """Of four cores, 0.3 are 1.2 threads' time, for the program alone or for both."""
+    table = {"tunnel": "openvpn-udp", "hosts": {"cores": 4, "app_cost": app_cost}}
+    (found,) = _found(table, {"client": 0.3})
+    assert (found.cores, found.has_apps) == (threads, threads == 2)
+    assert found.share == pytest.approx(1.2 / threads)
 
 
 @pytest.mark.words

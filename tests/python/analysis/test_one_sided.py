@@ -44,6 +44,35 @@ def test_what_is_stated_or_crossed_by_no_data_is_not_told(path, flows):
     assert _told(path, flows) == []
 
 
+@pytest.mark.parametrize(
+    ("flows", "is_told"), [(_BOTH, True), (_BOTH[:1], False), (_BOTH[1:], False)]
+)
+def test_data_that_cross_one_direction_alone_have_the_queue_that_is_given_or_need_none(
+    flows, is_told
+):
+    """Each direction has a rate of its own, so that ACKs alone could wait in the other one, too."""
+    path = {"queue": "cake", "reverse": {"rate": "10Mbps"}}
+    assert bool(_told(path, flows)) is is_told
+
+
+@pytest.mark.parametrize(("use", "is_told"), [("fail-over", False), ("packets", True)])
+def test_an_uplink_that_waits_for_a_failure_carries_no_data(use, is_told):
+    """The first uplink has CAKE in both directions; the second one, which may stand by, in one."""
+    ends = {"first-1": ("a", "isp-1"), "first-2": ("isp-1", "b")}
+    ends |= {"second-1": ("a", "isp-2"), "second-2": ("isp-2", "b")}
+    links = {
+        name: {"between": pair, "rtt": "10ms", "rate": "10Mbps"} for name, pair in ends.items()
+    }
+    links["first-1"] |= {"queue": "cake", "reverse": {"queue": "cake"}}
+    links["second-1"] |= {"queue": "cake"}
+    uplinks = {"routes": [["a", "isp-2", "b"]], "use": use}
+    tunnel = {"name": "ethudp", "between": ["a", "b"], "mtu": 1458, "uplinks": uplinks}
+    flows = [{"from": "a", "to": "b"}, {"from": "b", "to": "a"}]
+    table = {"network": {"links": links}, "tunnel": tunnel, "flows": flows}
+    found = one_sided.of_links(resolve(tc.Experiment.parse(table)))
+    assert [it.key for it in found] == (["network.links.second-1.queue"] if is_told else [])
+
+
 @pytest.mark.words
 def test_a_link_of_a_network_is_told_by_its_key():
     links = {

@@ -91,3 +91,13 @@ def test_targets_are_up_to_a_minute(target, fits):
     else:
         with pytest.raises(tc.ConfigError, match="target"):
             queue("codel", target=target)
+
+
+@pytest.mark.parametrize(("overhead", "fits"), [(0, True), (256, True), (257, False), (-1, False)])
+def test_bytes_of_cakes_overhead_are_from_0_to_256(overhead, fits):
+    """tc-cake(8): from -64 to 256. Packets that the link makes smaller are left out."""
+    if fits:
+        assert queue("cake", overhead=overhead).counted == (overhead, 0, "none")
+    else:
+        with pytest.raises(tc.ConfigError, match="overhead"):
+            queue("cake", overhead=overhead)

@@ -7,6 +7,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy import stats
 
 import tunnelcc as tc
 from tunnelcc import scenario
@@ -43,6 +44,39 @@ def test_noise_cycles_and_the_start_are_no_drift(rate):
 @pytest.mark.parametrize("rate", [[], [1.0] * 7, [0.0] * 600])
 def test_too_few_samples_or_no_data_tell_nothing(rate):
     assert math.isnan(drift.change(rate))
+
+
+PLACE = np.arange(200) + 0.5
+
+
+def cosine(periods):
+    return np.cos(2 * np.pi * periods * PLACE / PLACE.size)
+
+
+@pytest.mark.parametrize(
+    ("quick", "slow", "count", "errors"),
+    [
+        # A wave of 20 samples has positive autocorrelations up to a lag of 5. Their sum from 0 on
+        # is 3.66 (cosines of 0° to 90° in steps of 18°), and the time 2 · 3.66 − 1 = 6.3 samples.
+        # Twelve of these are in 200 samples 2.6 times, so there are two cosines.
+        (cosine(10), 0.3 * cosine(1), 2, 4.303),
+        # Alternating samples remember nothing: there are as many cosines as may be, ten.
+        (np.where(np.arange(PLACE.size) % 2, -5, 5), 3 * cosine(10), 10, 2.228),
+    ],
+)
+def test_a_change_must_exceed_students_t_of_what_is_slow(quick, slow, count, errors):
+    """Steps between the halves, beside a cosine of amplitude A that is among those that count.
+
+    A cosine's projection on itself is A/2; the others, and that of the step, are 0. The error of
+    the difference is twice that of the mean: 2 √(2 · (A/2)² / ν) = A √(2/ν) with ν cosines. The
+    limit is Student's t, two-sided, 5 %, with ν degrees of freedom (Lazarus et al., 2018).
+    """
+    assert errors == pytest.approx(stats.t.isf(0.025, count), abs=5e-4)
+    limit = errors * slow.max() * math.sqrt(2 / count)
+    for step, is_told in ((0.98 * limit, False), (1.02 * limit, True)):
+        rate = 3 * limit + np.where(PLACE < 100, -step, step) / 2 + quick + slow
+        found = drift.change(np.concatenate([np.zeros(23), rate]))  # of 223, a tenth is left out
+        assert found == (pytest.approx(step / (3 * limit)) if is_told else 0)
 
 
 def _drifts(table):

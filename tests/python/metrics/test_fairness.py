@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Shares, max-min fairness, harm and confidence, on values whose answers are known by hand."""
+"""Jain's index, shares, max-min fairness and harm, on values whose answers are known by hand."""
 
 from __future__ import annotations
 
@@ -10,15 +10,44 @@ import pytest
 import xarray as xr
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats
 
 from tunnelcc import metrics
-from tunnelcc.metrics.confidence import student
+
+
+@pytest.mark.parametrize("n", [1, 2, 16, 128])
+def test_jain_of_equal_shares_is_one(n):
+    assert metrics.jain_index([5e6] * n) == pytest.approx(1, abs=1e-12)
+
+
+@pytest.mark.parametrize("n", [1, 2, 16, 128])
+def test_jain_of_one_hog_is_one_over_n(n):
+    assert metrics.jain_index([1e9] + [0] * (n - 1)) == pytest.approx(1 / n, abs=1e-12)
+
+
+def test_jain_of_unequal_shares():
+    # (3 + 1)² / (2 · (9 + 1)) and (1 + 2 + 3)² / (3 · (1 + 4 + 9))
+    assert metrics.jain_index([3, 1]) == pytest.approx(16 / 20)
+    assert metrics.jain_index([1, 2, 3]) == pytest.approx(36 / 42)
+
+
+def test_jain_of_nothing_is_not_a_number():
+    assert math.isnan(metrics.jain_index([]))
+    assert math.isnan(metrics.jain_index([0, 0]))
+
+
+@given(st.lists(st.floats(0, 1e300), min_size=1).filter(any))
+def test_jain_lies_between_one_over_n_and_one(shares):
+    assert 1 / len(shares) - 1e-9 <= metrics.jain_index(shares) <= 1 + 1e-9
+
+
+@given(st.lists(st.floats(1, 1e9), min_size=1, max_size=20), st.floats(1e-3, 1e3))
+def test_jain_does_not_depend_on_the_unit(shares, factor):
+    scaled = [factor * share for share in shares]
+    assert metrics.jain_index(scaled) == pytest.approx(metrics.jain_index(shares))
 
 
 def test_shares_are_parts_of_the_whole():
     assert list(metrics.shares([3, 1])) == [0.75, 0.25]
-    assert np.isnan(metrics.shares([0, 0])).all()
     assert metrics.shares([]).size == 0
 
 
@@ -114,51 +143,9 @@ def test_harm_of_a_sweep_keeps_its_dimensions():
     assert metrics.harm(solo, beside).values.tolist() == [[0.5, 0.5], [0, 0.5]]
 
 
-def test_a_confidence_interval_is_students():
-    # Mean 10, s = 2, n = 4; t(0.975, 3) = 3.182 (any table of Student's t).
-    data = xr.DataArray([8.0, 12.0, 8.5, 11.5], dims="seed", attrs={"units": "s"})
-    half = 3.1824 * np.std(data.values, ddof=1) / 2
-    interval = metrics.confidence_interval(data)
-    assert interval["mean"] == 10
-    assert interval["high"] - 10 == pytest.approx(half, rel=1e-4)
-    assert 10 - interval["low"] == pytest.approx(half, rel=1e-4)
-    assert interval["low"].attrs == {"units": "s"}
-
-
-def test_a_mean_of_what_is_never_below_0_has_no_interval_there():
-    data = xr.DataArray([[0.0, 1.0, 8.0], [-1.0, 1.0, 8.0]], dims=("x", "seed"))
-    low = metrics.confidence_interval(data)["low"]
-    assert low[0] == 0
-    assert low[1] < -5
-
-
-def test_students_t_is_scipys():
-    freedoms = [*range(1, 200), 200, 201, 999, 10_000, 1_000_000]
-    for outside in (0.5, 0.1, 0.05, 0.05 / 7, 1e-4, 1e-9):
-        expected = stats.t.isf((1 - (1 - outside)) / 2, freedoms)
-        assert student(freedoms, 1 - outside) == pytest.approx(expected, rel=1e-10)
-    assert np.isnan(student(np.nan, 0.95))
-    assert np.isinf(student(3, 1.0))
-
-
-def test_runs_that_failed_do_not_count():
-    data = xr.DataArray([[1.0, np.nan, 3.0], [np.nan, 5.0, np.nan]], dims=("x", "seed"))
-    interval = metrics.confidence_interval(data)
-    assert interval["mean"].values.tolist() == [2, 5]
-    # t(0.975, 1) = 12.706, s/√n = 1.
-    assert float(interval["high"][0]) == pytest.approx(2 + 12.706, rel=1e-4)
-    assert np.isnan(interval["low"][1])
-
-
-def test_confidence_covers_the_true_mean_as_often_as_it_says():
-    draws = np.random.default_rng(1).normal(5, 2, (4000, 5))
-    interval = metrics.confidence_interval(xr.DataArray(draws, dims=("run", "seed")), level=0.9)
-    covered = (interval["low"] < 5) & (interval["high"] > 5)
-    assert float(covered.mean()) == pytest.approx(0.9, abs=0.015)
-
-
 @pytest.mark.filterwarnings("error")
 def test_shares_of_a_link_that_carries_nothing_are_not_numbers():
+    assert np.isnan(metrics.shares([0, 0])).all()
     assert np.isnan(
         metrics.max_min_shares([0, 0], metrics.max_min_allocation(0, [math.inf, 1]))
     ).all()

@@ -19,36 +19,6 @@ def test_goodput_is_bits_per_second():
     assert math.isnan(metrics.goodput(1, 0))
 
 
-@pytest.mark.parametrize("n", [1, 2, 16, 128])
-def test_jain_of_equal_shares_is_one(n):
-    assert metrics.jain_index([5e6] * n) == pytest.approx(1, abs=1e-12)
-
-
-@pytest.mark.parametrize("n", [1, 2, 16, 128])
-def test_jain_of_one_hog_is_one_over_n(n):
-    assert metrics.jain_index([1e9] + [0] * (n - 1)) == pytest.approx(1 / n, abs=1e-12)
-
-
-def test_jain_of_three_to_one():
-    assert metrics.jain_index([3, 1]) == pytest.approx(16 / 20)
-
-
-def test_jain_of_nothing_is_not_a_number():
-    assert math.isnan(metrics.jain_index([]))
-    assert math.isnan(metrics.jain_index([0, 0]))
-
-
-@given(st.lists(st.floats(0, 1e300), min_size=1).filter(any))
-def test_jain_lies_between_one_over_n_and_one(shares):
-    assert 1 / len(shares) - 1e-9 <= metrics.jain_index(shares) <= 1 + 1e-9
-
-
-@given(st.lists(st.floats(1, 1e9), min_size=1, max_size=20), st.floats(1e-3, 1e3))
-def test_jain_does_not_depend_on_the_unit(shares, factor):
-    scaled = [factor * share for share in shares]
-    assert metrics.jain_index(scaled) == pytest.approx(metrics.jain_index(shares))
-
-
 @pytest.mark.parametrize(
     ("ratio", "part", "whole"),
     [
