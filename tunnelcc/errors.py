@@ -104,6 +104,14 @@ class Interrupted(KeyboardInterrupt):
     """Ctrl-C while several runs were simulated.
 
     ``results``: those of the finished runs, None for the others, in their order.
+
+        >>> experiments = [tc.Experiment(duration="1s"), tc.Experiment(duration="1s")]
+        >>> try:
+        ...     results = tc.run_many(experiments)
+        ... except tc.Interrupted as interrupted:
+        ...     results = [it for it in interrupted.results if it is not None]
+        >>> len(results)
+        2
     """
 
     def __init__(self, results: list[Any]) -> None:

@@ -270,6 +270,9 @@ def test_ctrl_c_ends_a_run(call):
     if "cli" in call:
         assert process.returncode == 130
         assert errors.strip() == "tunnelcc: interrupted"
+    elif "run_many" in call:
+        last = errors.rstrip().splitlines()[-1]
+        assert last.startswith("tunnelcc.errors.Interrupted: 0 of 2 runs are finished")
     else:
         assert errors.rstrip().endswith("KeyboardInterrupt")
     # The group has no process left that could go on simulating.
