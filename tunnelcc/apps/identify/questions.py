@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import socket
 import statistics
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -16,7 +17,6 @@ _RTTS = ("20ms", "100ms", "300ms")
 _RATE = "1Gbps"
 #: Simulated seconds, at most: programs that ping each second make them cost something.
 _START_TIME, _SIZES_TIME, _HOLD_TIME = 60, 1200, 160
-_UDP = 17
 #: Of what a byte takes across the path beside its round trips, such as a program's timers; s.
 _SLACK = 2e-3
 
@@ -85,7 +85,7 @@ def _connections(found: Found, asked: Any) -> None:
     data = [it for it in packets if it.time >= flows[0] and it.payload > 0]
     if not data:
         raise TunnelccError("nothing crossed the path: do both command lines use SERVER?")
-    if data[0].protocol == _UDP:
+    if data[0].protocol == socket.IPPROTO_UDP:
         found.protocol = "udp"
         found.notes.append("it goes over UDP, and this command identifies carriers over TCP alone")
     early = wire.dialled(packets, 0, start["idle"])

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -41,9 +42,9 @@ def dialled(of: Iterable[Packet], since: float, until: float) -> list[int]:
     found: dict[int, None] = {}
     before: set[int] = set()
     for it in of:
-        if it.time < since and it.protocol == _UDP:
+        if it.time < since and it.protocol == socket.IPPROTO_UDP:
             before.add(it.port)
-        begins = it.is_syn or (it.protocol == _UDP and it.port not in before)
+        begins = it.is_syn or (it.protocol == socket.IPPROTO_UDP and it.port not in before)
         if since <= it.time < until and it.is_up and begins:
             found.setdefault(it.port)
     return list(found)
@@ -59,6 +60,3 @@ def turns(of: Iterable[Packet], since: float, until: float) -> list[Turn]:
             found.append(Turn())
         (found[-1].client if it.is_up else found[-1].server).append(it.payload)
     return found
-
-
-_UDP = 17
