@@ -183,9 +183,10 @@ contrib: setup ## Write sockets and tunnels as a module for ns-3's source tree t
 check-laboratory: docs ## Use the laboratory in Chromium and Firefox (needs both, and npm)
 	@npm install --silent --no-save --no-audit --no-fund --prefix build/browser \
 	    puppeteer-core@24 axe-core@4 typescript@5 @types/node@20
+	@$(BIN)/python docs/laboratory build/laboratory
 	@build/browser/node_modules/.bin/tsc --noEmit --allowJs --checkJs --strict --target es2022 \
 	    --module esnext --moduleResolution bundler --lib es2024,dom,dom.iterable --types node \
-	    --typeRoots build/browser/node_modules/@types docs/laboratory/*.mjs
+	    --typeRoots build/browser/node_modules/@types build/laboratory/*.mjs
 	@node tests/browser/check_laboratory.mjs build/browser build/site/lab.html runs/laboratory
 
 .PHONY: asan-tree

@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
+from laboratory import cause_table
 from tunnelcc import catalog, core
 from tunnelcc.errors import ConfigError
-from tunnelcc.metrics.limits import LIMITS
 from tunnelcc.network.draws import MOST_PHASE, uniform
 from tunnelcc.network.resolved import ResolvedNetwork
 from tunnelcc.scenario import Experiment
@@ -191,12 +191,15 @@ TRY = {
 _MOST_FLOWS = 8
 #: What is of each flow, not of its kind.
 _STARTS = re.compile(r"^flows\.\d\.(start|data_start|carrier)$")
-_SCRIPTS = ("experiment.mjs", "summary.mjs", "figures.mjs", "page.mjs")
+_SCRIPTS = (
+    "python.mjs", "table.mjs", "causes.mjs", "experiment.mjs", "summary.mjs", "figures.mjs",
+    "page.mjs",
+)  # fmt: skip
 
 
 def page(module: Path, home: str) -> str:
     """Return the laboratory's page. ``module``: the models; ``home``: the address of the site."""
-    script = "\n".join(_plain(HERE / name) for name in _SCRIPTS)
+    script = "\n".join(_plain(_module(name)) for name in _SCRIPTS)
     library = (HERE / "uplot/uPlot.iife.min.js").read_text("utf-8")
     style = "\n".join(
         (HERE / name).read_text("utf-8") for name in ("uplot/uPlot.min.css", "page.css")
@@ -207,7 +210,7 @@ def page(module: Path, home: str) -> str:
         "library": library,
         "license": (HERE / "uplot/LICENSE").read_text("utf-8"),
         "script": script,
-        "worker": _plain(HERE / "engine.mjs") + "\n" + _plain(HERE / "worker.mjs"),
+        "worker": _plain(_module("engine.mjs")) + "\n" + _plain(_module("worker.mjs")),
         "module": _packed(module.read_bytes()),
         "data": _packed(json.dumps(data(), separators=(",", ":")).encode()),
         "home": home,
@@ -232,9 +235,20 @@ def _digest(text: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
-def _plain(file: Path) -> str:
+def write_modules(folder: Path) -> None:
+    """Write all modules in a folder, those that are made from the package, too."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for file in (*HERE.glob("*.mjs"), HERE / "table.mjs"):
+        (folder / file.name).write_text(_module(file.name), "utf-8")
+
+
+@cache
+def _module(name: str) -> str:
+    return cause_table.table() if name == "table.mjs" else (HERE / name).read_text("utf-8")
+
+
+def _plain(text: str) -> str:
     """Return a module's text for a script that has all modules."""
-    text = file.read_text("utf-8")
     text = re.sub(r"^import .*?;\n", "", text, flags=re.MULTILINE | re.DOTALL)
     return re.sub(r"^export ", "", text, flags=re.MULTILINE)
 
@@ -280,7 +294,7 @@ def data() -> dict[str, Any]:
         ],
         "mostPhase": MOST_PHASE,
         "packet": Experiment().tcp.packet_bytes(Experiment().path.ip, Experiment().path.mtu),
-        "limits": LIMITS,
+        "facts": cause_table.facts(),
     }
 
 
@@ -366,6 +380,7 @@ def _template(name: str) -> dict[str, Any] | None:
         "counts": _by_count(tunnel, base),
         "carriers": [it.carrier for it in found.flows[:_MOST_FLOWS]],
         "room": _room(found),
+        "world": cause_table.world(found),
         "legs": 1 if name == "none" else 2 + len(found.first.below.hops),
     }
 

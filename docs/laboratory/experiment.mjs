@@ -21,6 +21,7 @@
  *   the first kind, from one on
  * @property {number[]} carriers of the first kind's flows
  * @property {number} room bytes that the buffer must have at least
+ * @property {any} world what the table of causes asks of it (causes.py)
  * @property {number} legs connections of a flow, at most
  *
  * @typedef {Object} Data
@@ -35,7 +36,7 @@
  *   of the path, and that of each flow with one of its own, is longer
  * @property {number} mostPhase of an RTT
  * @property {number} packet bytes of a full one
- * @property {Record<string, string>} limits what limits a sender, in words
+ * @property {any} facts what the table of causes asks of everything
  *
  * @typedef {Record<string, string>} Choices as in an address
  */

@@ -247,6 +247,13 @@ function show(message) {
     `${shown.events.toLocaleString("en")} events.`);
 }
 
+/** As the command says it. @param {ReturnType<typeof summary>["parts"][0]["limitedBy"]} cause */
+function limitedWords(cause) {
+  if (!cause) return "–";
+  const share = `${Number((100 * cause.share).toPrecision(3))} % of the time`;
+  return `${cause.text}, ${share}${cause.keys ? `; ${cause.keys} changes it` : ""}`;
+}
+
 /** @param {ReturnType<typeof summary>} shown */
 function showNumbers(shown) {
   const headings = document.querySelectorAll("#flow-numbers th");
@@ -260,7 +267,7 @@ function showNumbers(shown) {
       `${(100 * it.share).toFixed(1)} %`,
       it.rtt === null ? "–" : `${rounded(1e3 * it.rtt)} ms`,
       String(it.retransmits),
-      `${it.limitedBy.words} ${(100 * it.limitedBy.share).toFixed(0)} %`,
+      limitedWords(it.limitedBy),
     ].map((text) => Object.assign(document.createElement("td"), { textContent: text }));
     cells.forEach((cell, column) => (cell.dataset.label = headings[column].textContent ?? ""));
     cells[0].prepend(key, " ");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /** @file What the page shows of a result: numbers and series of each kind of flows, and of the path. */
 
+import { limitedBy, most } from "./causes.mjs";
 import { kinds, numberOf } from "./experiment.mjs";
 
 /**
@@ -16,6 +17,7 @@ export function summary(data, choices, result) {
   const total = sum(goodputs);
   /** Of the path, in the direction of the data. @param {string} name */
   const path = (name) => result[name]?.[0][0] ?? null;
+  const causes = limitedBy(data, choices, result);
   let first = 0;
   const parts = kinds(data, choices).map((kind) => {
     const members = range(first, (first += kind.count));
@@ -27,7 +29,8 @@ export function summary(data, choices, result) {
       share: total > 0 ? goodput / total : 0,
       retransmits: sum(legs.map((it) => result.retransmits[it])),
       rtt: mean(legs.flatMap((it) => result.srtt[it].filter((/** @type {number | null} */ value) => value))),
-      limitedBy: limitedBy(data, result, legs),
+      limitedBy: most(members.map((it) => causes[it])),
+      causes: members.map((it) => causes[it]),
       series: {
         goodput: added(members.map((it) => result.flow_goodput_series[it])),
         cwnd: legs.map((it) => result.cwnd[it]),
@@ -58,22 +61,6 @@ export function summary(data, choices, result) {
 function pathLeg(result, flow) {
   const legs = result.flow_legs[flow];
   return legs.find((/** @type {number} */ it) => result.leg_name[it] === "carrier") ?? legs[0];
-}
-
-/**
- * What limited senders for the longest time, and the share of that time.
- * @param {import("./experiment.mjs").Data} data
- * @param {any} result
- * @param {number[]} legs
- */
-function limitedBy(data, result, legs) {
-  const times = Object.entries(data.limits).map(([name, words]) => ({
-    words,
-    time: sum(legs.map((it) => result[`limit_${name}`][it])),
-  }));
-  const active = sum(times.map((it) => it.time));
-  const longest = times.reduce((best, it) => (it.time > best.time ? it : best));
-  return { words: longest.words, share: active > 0 ? longest.time / active : 0 };
 }
 
 /** @param {number[]} numbers */

@@ -27,13 +27,17 @@ from helpers import ROOT, load_script
 from tunnelcc import core
 from tunnelcc.errors import ConfigError
 from tunnelcc.specification import experiment_spec, spec_text
+from tunnelcc.words import causes
 
 if sys.version_info >= (3, 11):
     import tomllib
 else:
     import tomli as tomllib
 
-laboratory = load_script(ROOT / "docs/laboratory/__init__.py")
+sys.path.insert(0, str(ROOT / "docs"))
+import laboratory
+from laboratory.translate import translate
+
 build_wasm = load_script(ROOT / "waf-config/build_wasm.py")
 
 pytestmark = pytest.mark.needs("node")
@@ -57,6 +61,14 @@ def values() -> dict[str, list[str]]:
     return stops | {key: list(names) for key, names in data["names"].items()}
 
 
+@functools.cache
+def modules() -> Path:
+    """The page's modules, with those that are made from the package."""
+    folder = ROOT / "build/laboratory"
+    laboratory.write_modules(folder)
+    return folder
+
+
 def address(choices: Choices) -> str:
     return "&".join(f"{key}={quote(value)}" for key, value in choices.items())
 
@@ -65,7 +77,7 @@ def in_node(addresses: list[str], folder: Path, module: Path | None = None) -> I
     """Yield what the page makes of each address; with a module, what it runs, too."""
     data = folder / "data.json"
     data.write_text(json.dumps(laboratory.data()))
-    script = ROOT / "docs/laboratory/run.mjs"
+    script = modules() / "run.mjs"
     command = [str(NODE), str(script), str(data), *([str(module)] if module else [])]
     done = subprocess.run(
         command, input="\n".join(addresses) + "\n", text=True, capture_output=True, check=False
@@ -192,6 +204,36 @@ def check_results(drawn: list[Choices], module: Path, folder: Path) -> None:
     assert ran > 0.8 * len(drawn)
 
 
+def test_words_are_those_of_the_command(wasm: Path, tmp_path: Path) -> None:
+    """What limited each flow: the limit, its words, its keys and its share of the time."""
+    short = {"duration": ["5s"], "rate": ["5Mbps", "10Mbps"], "buffer": ["1bdp", "4bdp"]}
+    drawn = draw(124, 2, **short)
+    # Windows of hosts and tunnels, and CPUs, limit where the path does not.
+    drawn += draw(33, 5, duration=["5s"], rate=["500Mbps"], rtt=["40ms", "160ms"], loss=["0%"])
+    told = set()
+    for page in in_node([*map(address, drawn)], tmp_path, wasm):
+        if page["problems"]:
+            continue
+        limited = tc.run(as_experiment(page["toml"])).limited
+        ours = [it for part in page["summary"]["parts"] for it in part["causes"]]
+        for cause, shown in zip(limited, ours, strict=True):
+            if cause is None:
+                assert shown is None
+                continue
+            words = {"text": causes.text(cause), "keys": causes.keys(cause), "limit": cause.limit}
+            assert {key: shown[key] for key in words} == words, page["command"]
+            assert shown["share"] == pytest.approx(cause.evidence.share, rel=1e-9)
+            told.add(cause.thing)
+    assert len(told) > 10, told
+
+
+def test_python_that_is_not_known_ends_the_build(tmp_path: Path) -> None:
+    file = tmp_path / "new.py"
+    file.write_text("def wait(it):\n    while it:\n        it -= 1\n")
+    with pytest.raises(NotImplementedError, match="line 2: while it"):
+        translate(file)
+
+
 def test_results_are_those_of_the_native_models_to_the_bit(wasm: Path, tmp_path: Path) -> None:
     short = {"duration": ["5s"], "rate": ["5Mbps", "10Mbps"], "buffer": ["1bdp", "4bdp"]}
     check_results(draw(124, 2, **short), wasm, tmp_path)
@@ -236,7 +278,7 @@ def test_numbers_are_the_metrics(wasm: Path, tmp_path: Path) -> None:
 
 def test_refused_specification_is_told_and_the_next_runs(wasm: Path, tmp_path: Path) -> None:
     spec = spec_text(experiment_spec(tc.Experiment(duration="1s")))
-    script, engine = tmp_path / "refused.mjs", (ROOT / "docs/laboratory/engine.mjs").as_uri()
+    script, engine = tmp_path / "refused.mjs", (modules() / "engine.mjs").as_uri()
     script.write_text(
         f"import {{ makeEngine, Refused }} from {json.dumps(engine)};\n"
         "import { readFileSync } from 'node:fs';\n"
