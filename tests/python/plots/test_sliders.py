@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import struct
+
 import pytest
-from ipywidgets import HTML, Image, Output, SelectionSlider, VBox
+from ipywidgets import HTML, Box, Image, Output, SelectionSlider
 from matplotlib.figure import Figure
 
 from tunnelcc import plots
@@ -19,8 +21,9 @@ def draw(size=2, name="a"):
     return figure
 
 
-def parts(box: VBox) -> tuple[list[SelectionSlider], HTML, Image]:
-    *controls, told, image = box.children
+def parts(box: Box) -> tuple[list[SelectionSlider], HTML, Image]:
+    side, image = box.children
+    *controls, told = side.children
     return controls, told, image
 
 
@@ -47,7 +50,19 @@ def test_what_an_experiment_refuses_is_told_and_the_next_is_drawn():
 
 def test_there_is_no_output_widget():
     """With one, nbconvert may wait for ever."""
-    assert not any(isinstance(it, Output) for it in plots.sliders(draw, size=[1]).children)
+    controls, told, image = parts(plots.sliders(draw, size=[1]))
+    assert not any(isinstance(it, Output) for it in (*controls, told, image))
+
+
+@pytest.mark.parametrize("height", [3, 8])
+def test_a_figure_is_sharp_not_stretched_and_fits_on_a_laptop(height):
+    """Two pixels of the image or more for a pixel of the page, in both directions alike."""
+    _, _, image = parts(plots.sliders(lambda a=1: Figure(figsize=(5.6, height)), a=[1]))
+    shown = [float(it.removesuffix("px")) for it in (image.layout.width, image.layout.height)]
+    pixels = struct.unpack(">II", image.value[16:24])
+    assert min(of / at for of, at in zip(pixels, shown, strict=True)) > 1.99
+    assert pixels[0] / pixels[1] == pytest.approx(shown[0] / shown[1], rel=0.01)
+    assert shown[1] <= 480
 
 
 @pytest.mark.parametrize(
