@@ -163,7 +163,7 @@ def test_assignments_have_hidden_tests(lesson):
 
 def names(source, context):
     """Return the names that a cell sets (ast.Store) or uses (ast.Load)."""
-    tree = ast.parse(source.replace("%matplotlib inline", ""))
+    tree = ast.parse(source)
     found = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, context)}
     if context is ast.Store:
         for node in ast.walk(tree):
