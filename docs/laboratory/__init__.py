@@ -13,6 +13,7 @@ import gzip
 import hashlib
 import json
 import re
+import sys
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -21,6 +22,8 @@ from urllib.parse import unquote
 
 from laboratory import cause_table
 from tunnelcc import catalog, core
+from tunnelcc.catalog import traffic
+from tunnelcc.config.path import Policer
 from tunnelcc.errors import ConfigError
 from tunnelcc.network.draws import MOST_PHASE, uniform
 from tunnelcc.network.resolved import ResolvedNetwork
@@ -28,26 +31,38 @@ from tunnelcc.scenario import Experiment
 from tunnelcc.schema.units import parse_buffer, parse_probability, parse_rate, parse_time
 from tunnelcc.specification import experiment_spec
 
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
 HERE = Path(__file__).parent
 
-#: What each slider can be set to.
+_RATES = [f"{it}Mbps" for it in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)]
+_RTTS = [f"{it}ms" for it in (1, 2, 5, 10, 20, 40, 60, 80, 100, 160, 200, 300, 600)]
+#: What each slider can be set to. The rate changes after half of the time.
 STOPS = {
-    "rate": [f"{it}Mbps" for it in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)],
-    "rtt": [f"{it}ms" for it in (1, 2, 5, 10, 20, 40, 80, 160, 300, 600)],
+    "rate": _RATES,
+    "later_rate": ["same", *_RATES],
+    "rtt": _RTTS,
     "buffer": [f"{it}bdp" for it in (0.1, 0.25, 0.5, 1, 2, 4, 8, 16)],
-    "loss": ["0%", "0.001%", "0.01%", "0.03%", "0.1%", "0.3%", "1%", "3%", "10%"],
+    "loss": [f"{it}%" for it in (0, 0.001, 0.01, 0.03, 0.1, 0.3, 0.5, 1, 2, 3, 5, 10, 20, 40)],
+    "policer": ["none", *_RATES],
     "flows": [str(it) for it in range(1, 9)],
-    "other_rtt": ["same", *(f"{it}ms" for it in (1, 2, 5, 10, 20, 40, 80, 160, 300, 600))],
+    "other_rtt": ["same", *_RTTS],
+    "other_start": [f"{it}s" for it in (0, 1, 2, 5, 10, 20, 30)],
     "other_flows": [str(it) for it in range(9)],
     "duration": [f"{it}s" for it in (5, 10, 20, 30, 60, 120)],
     "seed": [str(it) for it in range(1, 11)],
 }
 DEFAULTS = {
     "rate": "50Mbps",
+    "later_rate": "same",
     "rtt": "40ms",
     "buffer": "1bdp",
     "loss": "0%",
     "queue": "drop-tail",
+    "policer": "none",
     "tunnel": "none",
     "cc": "cubic",
     "carrier_cc": "default",
@@ -55,6 +70,8 @@ DEFAULTS = {
     "other_cc": "bbr",
     "other_rtt": "same",
     "other_flows": "1",
+    "other_start": "0s",
+    "beside": "nothing",
     "duration": "20s",
     "seed": "1",
 }
@@ -65,7 +82,16 @@ QUEUES = {
     "pie": "PIE",
     "red": "RED",
     "dualpi2": "DualPI2: a second queue for L4S",
+    "cake": "CAKE without a shaper",
 }
+#: What else is on the path, without a tunnel, and what is added to a scenario for it.
+BESIDE = {
+    "nothing": "nothing",
+    "call": "one direction of a call: Opus over UDP",
+    "pings": "pings, five a second",
+}
+_CALL = {"transport": "udp", "traffic": "call", "tunnel": "none"}
+_PINGS = {"tunnel": "none"}
 #: Experiments that pages of the site offer to try, and what to change there, by the lesson or the
 #: figure. The laboratory has steps, so values are the nearest ones. It cannot show the other
 #: figures: of downloads, short flows, messages, MTUs, relays on the way, QUIC or several links.
@@ -192,8 +218,8 @@ _MOST_FLOWS = 8
 #: What is of each flow, not of its kind.
 _STARTS = re.compile(r"^flows\.\d\.(start|data_start|carrier)$")
 _SCRIPTS = (
-    "python.mjs", "table.mjs", "causes.mjs", "experiment.mjs", "summary.mjs", "figures.mjs",
-    "page.mjs",
+    "python.mjs", "table.mjs", "causes.mjs", "experiment.mjs", "scenario.mjs", "summary.mjs",
+    "figures.mjs", "page.mjs",
 )  # fmt: skip
 
 
@@ -271,6 +297,7 @@ def data() -> dict[str, Any]:
             "queue": QUEUES,
             "tunnel": tunnels,
             "cc": _controls(),
+            "beside": BESIDE,
             "carrier_cc": {"default": "of the flows, or the tunnel's own"} | _controls(),
             "other_cc": _controls(),
         },
@@ -280,10 +307,17 @@ def data() -> dict[str, Any]:
         "starts": [
             [
                 [uniform(seed, "start", kind, member) for member in range(_MOST_FLOWS)]
-                for kind in range(2)
+                for kind in range(3)
             ]
             for seed in seeds
         ],
+        "pingStarts": [uniform(seed, "ping", 0) for seed in seeds],
+        "beside": _beside(),
+        "stories": {
+            name: story | {key: _pairs(story[key]) for key in ("choices", "beside")}
+            for name, story in _stories().items()
+        },
+        "burst": Policer(rate="1Mbps").burst,
         "startJitter": Experiment().start_jitter,
         "phases": [
             {
@@ -318,8 +352,28 @@ def problems(address: str) -> list[str]:
     known = data()
     values = {key: [it["text"] for it in stops] for key, stops in known["stops"].items()}
     values |= {key: list(names) for key, names in known["names"].items()}
-    pairs = [unquote(part).partition("=") for part in address.split("&")]
-    return [f"{key}={value}" for key, _, value in pairs if value not in values.get(key, [])]
+    values["preset"] = list(known["stories"])
+    given = [*_pairs(address).items()]
+    pinned = next((value for key, value in given if key == "a"), "")
+    given = [it for it in given if it[0] != "a"]
+    given += [(key, value) for key, _, value in (it.partition(":") for it in pinned.split(","))]
+    is_none = pinned in ("", "none")
+    if is_none:
+        given.pop()
+    return [f"{key}={value}" for key, value in given if value not in values.get(key, [])]
+
+
+def _pairs(address: str) -> dict[str, str]:
+    """Return the keys and values of an address."""
+    parts = [unquote(part).partition("=") for part in address.split("&")]
+    return {key: value for key, _, value in parts}
+
+
+@cache
+def _stories() -> dict[str, dict[str, str]]:
+    with (HERE / "stories.toml").open("rb") as file:
+        found: dict[str, dict[str, str]] = tomllib.load(file)
+    return found
 
 
 def _stop(key: str, text: str) -> dict[str, Any]:
@@ -327,12 +381,15 @@ def _stop(key: str, text: str) -> dict[str, Any]:
         "rate": parse_rate,
         "rtt": parse_time,
         "other_rtt": parse_time,
+        "other_start": parse_time,
+        "later_rate": parse_rate,
+        "policer": parse_rate,
         "loss": parse_probability,
         "duration": parse_time,
     }
     if key == "buffer":
         return {"text": text, "value": parse_buffer(text).bdp}
-    if text == "same":
+    if text in ("same", "none"):
         return {"text": text, "value": 0}
     return {"text": text, "value": parse.get(key, int)(text)}
 
@@ -444,6 +501,21 @@ def _room(found: ResolvedNetwork) -> int:
     """Return the bytes that the bottleneck's buffer needs: Experiment checks the same."""
     sizes = [it.outer_packets for it in found.kinds]
     return max(max([*packets, sum(packets[1:])]) for packets in sizes)
+
+
+def _beside() -> dict[str, Any]:
+    """Return the flows of a call and of pings, for the models, and the delay of the codec, s.
+
+    They have the TCP settings of the other flows, whose tunnel they have: none.
+    """
+    flows: list[dict[str, Any]] = [{"cc": "cubic"}, {"cc": "cubic", "tunnel": "none"}]
+    call = Experiment.parse({"flows": [*flows, _CALL]})
+    pings = Experiment.parse({"flows": flows, "pings": [_PINGS]})
+    return {
+        "call": experiment_spec(call)["flows"][2],
+        "pings": experiment_spec(pings)["flows"][2],
+        "codecDelay": traffic.load("call").codec_delay,
+    }
 
 
 def _queue(name: str, rate: str) -> dict[str, Any]:

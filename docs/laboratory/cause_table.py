@@ -12,7 +12,7 @@ from typing import Any
 from laboratory.translate import translate
 from tunnelcc.analysis import causes, counters, values
 from tunnelcc.hosts.kernels import kernels
-from tunnelcc.metrics import limits
+from tunnelcc.metrics import limits, voice
 from tunnelcc.network.resolved import ResolvedNetwork
 from tunnelcc.network.transport import UNSCALED_WINDOW
 from tunnelcc.words import causes as words
@@ -27,13 +27,17 @@ _TUNNEL = (
 
 
 def table() -> str:
-    """Return the module table.mjs: the table of causes, the counters that it reads, its words."""
+    """Return the module table.mjs: the table of causes, the counters that it reads, and words.
+
+    Beside it the formula of a call's MOS.
+    """
     parts = [
         translate(_file(limits)),
         "const limits = { LIMITS, CONGESTION_CONTROL, shares, largest };",
         translate(_file(values), ("Quantity", "Key", "Where", "Evidence", "Cause")),
         translate(_file(counters)),
         translate(_file(causes)),
+        translate(_file(voice)),
         translate(_file(words), ("_MUCH", "THINGS", "_PLACES", "thing", "keys", "_key", "text")),
     ]
     return (
@@ -41,9 +45,9 @@ def table() -> str:
         'import { py } from "./python.mjs";\n'
         "export const causesTable = (given_) => {\n"
         "const { kernels, UNSCALED_WINDOW, Cake, mean, median, format_rate, format_time, say, "
-        "as_given, transport } = given_;\n"
+        "as_given, transport, math } = given_;\n"
         + "\n".join(parts)
-        + "\nreturn { of_flows, thing, text, keys };\n};\n"
+        + "\nreturn { of_flows, thing, text, keys, mean_opinion_score };\n};\n"
     )
 
 

@@ -4,7 +4,7 @@
  * (table.mjs), with a template and a result as what it takes for a run.
  */
 
-import { numberOf } from "./experiment.mjs";
+import { laterRates, numberOf } from "./experiment.mjs";
 import { causesTable } from "./table.mjs";
 
 /** @type {Record<string, [string, number][]>} */
@@ -68,17 +68,10 @@ function part(result, prefix, place) {
   return made;
 }
 
-/** @type {any} */ let table = null;
-
-/**
- * What limited each flow.
- * @param {import("./experiment.mjs").Data} data
- * @param {import("./experiment.mjs").Choices} choices
- * @param {any} result
- * @returns {({limit: string, text: string, keys: string, share: number} | null)[]} null: the flow was never active
- */
-export function limitedBy(data, choices, result) {
-  table ??= causesTable({
+/** @type {any} */ let tableMade = null;
+/** @param {import("./experiment.mjs").Data} data */
+function table(data) {
+  tableMade ??= causesTable({
     kernels: () => data.facts.kernels,
     UNSCALED_WINDOW: data.facts.unscaledWindow,
     Cake: { kind: "cake" },
@@ -90,9 +83,36 @@ export function limitedBy(data, choices, result) {
       template.replace(/\{(\w+)\}/g, (_, name) => parts[name]),
     as_given: asGiven,
     transport: () => null,
+    math: Math,
   });
-  const { text, keys } = table;
-  return table.of_flows(asRun(data, choices, result)).map((/** @type {any} */ it) =>
+  return tableMade;
+}
+
+/**
+ * How a call sounds, from 1 to 4.5: as `flow_mos` of the command.
+ * @param {import("./experiment.mjs").Data} data
+ * @param {any} result
+ * @param {number} flow
+ */
+export function opinion(data, result, flow) {
+  const [received, expected] = [result.flow_received[flow], result.flow_expected[flow]];
+  const [lost, late] = [1 - received / expected, received > 0 ? result.flow_late[flow] / received : 0];
+  const unplayed = lost + (1 - lost) * late;
+  if (unplayed === 1) return 1;
+  const delay = result.flow_play_delay[flow];
+  return delay === null ? null : table(data).mean_opinion_score(delay + data.beside.codecDelay, unplayed);
+}
+
+/**
+ * What limited each flow.
+ * @param {import("./experiment.mjs").Data} data
+ * @param {import("./experiment.mjs").Choices} choices
+ * @param {any} result
+ * @returns {({limit: string, text: string, keys: string, share: number} | null)[]} null: the flow was never active
+ */
+export function limitedBy(data, choices, result) {
+  const { of_flows, text, keys } = table(data);
+  return of_flows(asRun(data, choices, result)).map((/** @type {any} */ it) =>
     it && { limit: it.limit, text: text(it), keys: keys(it), share: it.evidence.share });
 }
 
@@ -121,13 +141,16 @@ function asRun(data, choices, result) {
   const way = {
     rate: number("rate"),
     loss: number("loss"),
-    policer: null,
+    policer: number("policer") > 0 ? { rate: number("policer"), burst: data.burst, position: "before" } : null,
     jitter_reorders: false,
     queue: { name: choices.queue, kind: choices.queue, bandwidth: null },
     buffer: { toString: () => choices.buffer, times: () => "" },
-    varies: () => false,
+    trace: null,
+    rate_steps: laterRates(data, choices),
+    over_time: () => [[0, number("rate")], ...laterRates(data, choices)],
+    varies: (/** @type {string} */ key) => key === "rate" && choices.later_rate !== "same",
   };
-  const back = { ...way, loss: 0 };
+  const back = { ...way, loss: 0, policer: null };
   const traffic = (/** @type {boolean} */ isInside, /** @type {number} */ count) => ({
     tunnel_keys: isInside ? own : null,
     tunnel: null,
@@ -149,6 +172,8 @@ function asRun(data, choices, result) {
     const same = { flow, bytes: null, client: "client", server: "server", direction: "up", group, tunnel: isInside ? 0 : null, traffic: traffic(isInside, count) };
     return Array.from({ length: count }, () => same);
   });
+  // Of a call, the table has no cause.
+  if (choices.beside === "call") placed.push({ ...placed[0], flow: { ...flow, transport: "udp" } });
   const link = [0, 1].map((direction) => part(result, "link_", [0, direction]));
   const hosts = Object.keys(world.hosts);
   const connections = result.leg_name.map((/** @type {string} */ name, /** @type {number} */ place) => ({
@@ -186,7 +211,7 @@ function asRun(data, choices, result) {
     hosts: hosts.map((_, i) => part(result, "host_", [i])),
     host_names: hosts,
     time: result.time,
-    flow_start: counts.flatMap((count, kind) => data.starts[number("seed") - 1][kind].slice(0, count).map((it) => data.startJitter * it)),
+    flow_start: counts.flatMap((count, kind) => data.starts[number("seed") - 1][kind].slice(0, count).map((it) => (kind === 1 ? number("other_start") : 0) + data.startJitter * it)),
     flow_completed_at: numbers(result.flow_completed_at),
     flow_goodput_series: result.flow_goodput_series,
   };

@@ -35,54 +35,99 @@
  * @property {{path: number, flows: number[]}[]} phases of each seed: part of the most by which the RTT
  *   of the path, and that of each flow with one of its own, is longer
  * @property {number} mostPhase of an RTT
+ * @property {number[]} pingStarts of each seed: part of the start jitter
+ * @property {any} beside flows of a call and of pings, and the delay of the call's codec, s
+ * @property {number} burst bytes of a policer
  * @property {number} packet bytes of a full one
  * @property {any} facts what the table of causes asks of everything
  *
+ * @property {Record<string, {title: string, text: string, question: string, choices: Choices, beside: Choices}>} stories
+ *
  * @typedef {Record<string, string>} Choices as in an address
+ *
+ * @typedef {Object} State What an address has.
+ * @property {string} preset a story; "": none
+ * @property {Choices} choices
+ * @property {Choices | null} pinned the experiment that is shown beside, A
  */
 
 /** Largest experiment: packets that cross the path, and bytes that windows and queues take. */
 export const LIMITS = { packets: 6e6, memory: 300e6 };
 
 /**
- * Read the choices of an address. What is not in it has its default.
+ * Read what an address says. What is not in it has its default, or that of the story it names.
  * @param {Data} data
  * @param {string} address what follows `#`
- * @returns {{choices: Choices, problems: string[]}} what is wrong, in sentences
+ * @returns {State & {problems: string[]}} `problems`: what is wrong, in sentences
  */
 export function readAddress(data, address) {
-  const choices = { ...data.defaults };
-  const problems = [];
-  for (const part of address.split("&").filter(Boolean)) {
-    const [key, value] = [part.split("=", 1)[0], part.slice(part.indexOf("=") + 1)].map(decoded);
-    if (!Object.hasOwn(choices, key)) {
-      problems.push(`“${short(key)}” is not a choice; choices are ${Object.keys(choices).join(", ")}.`);
-      continue;
-    }
-    const valid = values(data, key);
-    if (valid.includes(value)) {
-      choices[key] = value;
-    } else {
-      problems.push(
-        `${key} cannot be “${short(value)}”; it is one of ${valid.join(", ")}. ` +
-          `It is ${choices[key]} here.`,
-      );
-    }
+  /** @type {string[]} */ const problems = [];
+  const pairs = address.split("&").filter(Boolean).map((part) =>
+    [part.split("=", 1)[0], part.slice(part.indexOf("=") + 1)].map(decoded));
+  const asked = pairs.find(([key]) => key === "preset")?.[1] ?? "";
+  const preset = Object.hasOwn(data.stories, asked) ? asked : "";
+  if (asked !== preset) {
+    problems.push(`There is no preset “${short(asked)}”; presets are ${Object.keys(data.stories).join(", ")}.`);
   }
-  return { choices, problems };
+  const { choices, pinned: ofStory } = stateOf(data, preset);
+  let given = null;
+  for (const [key, value] of pairs) {
+    if (key === "a") given = value;
+    else if (key !== "preset") chooseValue(data, choices, key, value, problems);
+  }
+  if (given === null) return { preset, choices, pinned: ofStory, problems };
+  if (given === "none") return { preset, choices, pinned: null, problems };
+  const pinned = { ...choices };
+  for (const part of given.split(",").filter(Boolean)) {
+    chooseValue(data, pinned, part.split(":", 1)[0], part.slice(part.indexOf(":") + 1), problems);
+  }
+  return { preset, choices, pinned, problems };
+}
+
+/** @param {Data} data @param {Choices} choices @param {string} key @param {string} value @param {string[]} problems */
+function chooseValue(data, choices, key, value, problems) {
+  if (!Object.hasOwn(choices, key)) {
+    problems.push(`“${short(key)}” is not a choice; choices are ${Object.keys(choices).join(", ")}.`);
+    return;
+  }
+  const valid = values(data, key);
+  if (valid.includes(value)) choices[key] = value;
+  else {
+    problems.push(`${key} cannot be “${short(value)}”; it is one of ${valid.join(", ")}. It is ${choices[key]} here.`);
+  }
 }
 
 /**
- * Write choices as an address. Those that have their default are left out.
+ * What a story begins with; "": the defaults.
  * @param {Data} data
- * @param {Choices} choices
+ * @param {string} preset
+ * @returns {State}
  */
-export function writeAddress(data, choices) {
-  return Object.keys(data.defaults)
-    .filter((key) => choices[key] !== data.defaults[key])
-    .map((key) => `${key}=${encodeURIComponent(choices[key])}`)
-    .join("&");
+export function stateOf(data, preset) {
+  if (!preset) return { preset, choices: { ...data.defaults }, pinned: null };
+  const choices = { ...data.defaults, ...data.stories[preset].choices };
+  return { preset, choices, pinned: { ...choices, ...data.stories[preset].beside } };
 }
+
+/**
+ * Write a state as an address. What is the default, or that of the story, is left out.
+ * @param {Data} data
+ * @param {State} state
+ */
+export function writeAddress(data, { preset, choices, pinned }) {
+  const base = stateOf(data, preset);
+  const parts = preset ? [`preset=${preset}`] : [];
+  parts.push(...differing(choices, base.choices).map((key) => `${key}=${encodeURIComponent(choices[key])}`));
+  if (!pinned && base.pinned) parts.push("a=none");
+  if (pinned && !(base.pinned && differing(pinned, base.pinned).length === 0)) {
+    const own = differing(pinned, choices).map((key) => `${key}:${encodeURIComponent(pinned[key])}`);
+    parts.push(`a=${own.join(",")}`);
+  }
+  return parts.join("&");
+}
+
+/** The keys in which two experiments differ. @param {Choices} one @param {Choices} other */
+export const differing = (one, other) => Object.keys(one).filter((key) => one[key] !== other[key]);
 
 /**
  * All values of a choice.
@@ -131,7 +176,13 @@ export function problemsOf(data, choices, part = 1) {
             "no carrier whose congestion control can be chosen: choose default.",
     );
   }
-  const packets = (number("rate") * number("duration")) / 8 / 1500;
+  if (number("other_flows") > 0 && number("other_start") >= number("duration")) {
+    problems.push(
+      `Other flows begin at ${choices.other_start}, and the run ends at ${choices.duration}: choose a ` +
+        "longer duration or an earlier start.",
+    );
+  }
+  const packets = (Math.max(number("rate"), number("later_rate")) * number("duration")) / 8 / 1500;
   if (packets > part * LIMITS.packets) {
     problems.push(
       `${millions(packets)} million packets would cross the path, and ${millions(part * LIMITS.packets)} ` +
@@ -168,6 +219,8 @@ export function specification(data, choices) {
   forward.buffer_bytes = bufferBytes(data, choices);
   forward.loss = number("loss");
   forward.queue = data.queues[choices.queue][choices.rate];
+  forward.rate_steps = laterRates(data, choices).map(([time, rate]) => ({ time: Math.round(time * 1e9), rate }));
+  if (number("policer") > 0) forward.policer = { rate: number("policer"), burst: data.burst, position: "before" };
   const hasOther = choices.other_rtt !== "same" && number("other_flows") > 0;
   const phases = data.phases[number("seed") - 1];
   // As tunnelcc/network/draws.py draws it.
@@ -193,7 +246,8 @@ export function specification(data, choices) {
   spec.flows = [];
   counts.forEach((count, kind) => {
     for (let member = 0; member < count; ++member) {
-      const start = Math.round(data.startJitter * starts[kind][member] * 1e9);
+      const begin = kind === 1 ? number("other_start") : 0;
+      const start = Math.round((begin + data.startJitter * starts[kind][member]) * 1e9);
       const carrier = kind === 0 ? template.carriers[member] : spec.flows.length;
       const flow = { ...alike[kind], start, data_start: start, carrier };
       if (kind === 1 && hasOther) {
@@ -206,6 +260,11 @@ export function specification(data, choices) {
       spec.flows.push(flow);
     }
   });
+  if (choices.beside !== "nothing") {
+    const part = choices.beside === "call" ? starts[counts[1] > 0 ? 2 : 1][0] : data.pingStarts[spec.seed - 1];
+    const start = Math.round(data.startJitter * part * 1e9);
+    spec.flows.push({ ...data.beside[choices.beside], tcp: alike[1].tcp, start, data_start: start, carrier: spec.flows.length });
+  }
   // Settings of a kind of flows that there is none of come last.
   const used = spec.flows.flatMap((/** @type {any} */ it) => [it.tcp, it.app_tcp ?? 0, it.target_tcp ?? 0]);
   spec.tcp.length = Math.max(...used) + 1;
@@ -224,12 +283,16 @@ export function toml(data, choices) {
     (it) =>
       `\n[[flows]]\ncc = "${it.cc}"\ncount = ${it.count}\n` +
       (it.rtt === "same" ? "" : `rtt = "${it.rtt}"\n`) +
+      (it.start === "0s" ? "" : `start = "${it.start}"\n`) +
       (it.tunnel === choices.tunnel ? "" : 'tunnel = "none"\n'),
   );
+  const changes =
+    (choices.later_rate === "same" ? "" : `rate_steps = ${later(choices)}\n`) +
+    (choices.policer === "none" ? "" : `policer = ${policer(choices)}\n`);
   return (
     `duration = "${choices.duration}"\nseed = ${choices.seed}\n\n[path]\nrate = "${choices.rate}"\n` +
     `rtt = "${choices.rtt}"\nbuffer = "${choices.buffer}"\nloss = "${choices.loss}"\n` +
-    `queue = "${choices.queue}"\n${tunnel}${flows.join("")}`
+    `queue = "${choices.queue}"\n${changes}${tunnel}${flows.join("")}${BESIDE[choices.beside].toml}`
   );
 }
 
@@ -247,9 +310,39 @@ export function commandLine(data, choices) {
     (it) =>
       `--flow cc=${it.cc},count=${it.count}` +
       (it.rtt === "same" ? "" : `,rtt=${it.rtt}`) +
+      (it.start === "0s" ? "" : `,start=${it.start}`) +
       (it.tunnel === choices.tunnel ? "" : ",tunnel=none"),
   );
-  return `tunnelcc run ${options.join(" ")} ${flows.join(" ")}`;
+  if (choices.later_rate !== "same") options.push(`--set 'path.rate_steps=${later(choices)}'`);
+  if (choices.policer !== "none") options.push(`--set 'path.policer=${policer(choices)}'`);
+  return `tunnelcc run ${[...options, ...flows].join(" ")}${BESIDE[choices.beside].options}`;
+}
+
+/** @type {Record<string, {toml: string, options: string}>} */
+const BESIDE = {
+  nothing: { toml: "", options: "" },
+  call: {
+    toml: '\n[[flows]]\ntransport = "udp"\ntraffic = "call"\ntunnel = "none"\n',
+    options: " --flow transport=udp,traffic=call,tunnel=none",
+  },
+  pings: { toml: '\n[[pings]]\ntunnel = "none"\n', options: " --set 'pings=[{tunnel=\"none\"}]'" },
+};
+
+/** @param {Choices} choices */
+const policer = (choices) => `{rate="${choices.policer}"}`;
+
+/** When the rate changes. @param {Choices} choices */
+const later = (choices) => `[["${halfTime(choices)}s","${choices.later_rate}"]]`;
+/** @param {Choices} choices */
+const halfTime = (choices) => Number.parseFloat(choices.duration) / 2;
+
+/**
+ * Later rates of the path: s and bit/s.
+ * @param {Data} data
+ * @param {Choices} choices
+ */
+export function laterRates(data, choices) {
+  return choices.later_rate === "same" ? [] : [[halfTime(choices), numberOf(data, choices, "later_rate")]];
 }
 
 /**
@@ -259,8 +352,11 @@ export function commandLine(data, choices) {
  */
 export function kinds(data, choices) {
   return [
-    { cc: choices.cc, count: numberOf(data, choices, "flows"), tunnel: choices.tunnel, rtt: "same" },
-    { cc: choices.other_cc, count: numberOf(data, choices, "other_flows"), tunnel: "none", rtt: choices.other_rtt },
+    { cc: choices.cc, count: numberOf(data, choices, "flows"), tunnel: choices.tunnel, rtt: "same", start: "0s" },
+    {
+      cc: choices.other_cc, count: numberOf(data, choices, "other_flows"), tunnel: "none", rtt: choices.other_rtt,
+      start: choices.other_start,
+    },
   ].filter((it) => it.count > 0);
 }
 

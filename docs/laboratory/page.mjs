@@ -3,9 +3,10 @@
 
 import { drawFigures, redrawFigures } from "./figures.mjs";
 import {
-  commandLine, hasCarrier, kinds, numberOf, problemsOf, readAddress, specification, toml, values, writeAddress,
+  commandLine, differing, hasCarrier, kinds, numberOf, problemsOf, readAddress, specification, stateOf, toml, values, writeAddress,
 } from "./experiment.mjs";
-import { summary } from "./summary.mjs";
+import { readScenario } from "./scenario.mjs";
+import { differences, rounded, summary } from "./summary.mjs";
 
 /** After so long, a run of what is no longer wanted is ended, ms. */
 const PATIENCE = 150;
@@ -89,9 +90,17 @@ class Engine {
 }
 
 /** @type {import("./experiment.mjs").Data} */ let data;
-/** @type {import("./experiment.mjs").Choices} */ let choices;
+/** @type {import("./experiment.mjs").State} */ let state;
 /** @type {Engine} */ let engine;
+/** @type {Engine | null} */ let engineOfA = null;
+/** @type {WebAssembly.Module} */ let module;
 let asked = 0;
+/** @typedef {{of: import("./experiment.mjs").Choices, shown: ReturnType<typeof summary>}} Shown */
+/** What was shown last. @type {Shown | null} */ let latest = null;
+/** The same of A. @type {Shown | null} */ let ofA = null;
+/** States before, as addresses. @type {string[]} */ const before = [];
+/** Every change of a slider while it is held is one step of undo. */
+let held = "";
 
 /** @param {string} packed gzip in base64 */
 async function unpacked(packed) {
@@ -106,9 +115,11 @@ const embedded = (id) => element(id).textContent;
 async function begin() {
   const [code, known] = await Promise.all(["module", "data"].map((it) => unpacked(embedded(it))));
   data = JSON.parse(new TextDecoder().decode(known));
+  document.body.classList.toggle("embedded", new URLSearchParams(location.search).has("embed"));
   fillForm();
   readLocation();
-  engine = new Engine(await WebAssembly.compile(code), embedded("worker"), show);
+  module = await WebAssembly.compile(code);
+  engine = new Engine(module, embedded("worker"), show);
   update();
 }
 
@@ -121,23 +132,41 @@ function fillForm() {
       control.append(...values(data, key).map((it) => new Option(shownName(key, it), it)));
     }
     control.addEventListener("input", () => choose(key));
+    control.addEventListener("change", () => (held = ""));
   }
-  element("stop").addEventListener("click", () => {
-    engine.stop();
-    say("Stopped.");
-    setRunning(false);
-  });
-  element("reset").addEventListener("click", () => {
-    choices = { ...data.defaults };
-    tell([]);
-    showChoices();
-    update();
-  });
+  element("preset").append(...Object.entries(data.stories).map(([name, it]) => new Option(it.title, name)));
+  /** @type {Record<string, () => void>} */
+  const clicked = {
+    stop() {
+      engine.stop();
+      say("Stopped.");
+      setRunning(false);
+    },
+    reset: () => become(stateOf(data, "")),
+    undo,
+    pin: () => become({ ...state, pinned: { ...state.choices } }),
+    unpin: () => become({ ...state, pinned: null }),
+    swap: () => state.pinned && become({ ...state, choices: state.pinned, pinned: state.choices }),
+    open() {
+      const { choices, problems } = readScenario(data, element("file").value);
+      if (problems.length > 0) tell(problems);
+      else become({ preset: "", choices, pinned: null });
+    },
+  };
+  for (const [id, act] of Object.entries(clicked)) element(id).addEventListener("click", act);
+  element("preset").addEventListener("input", () => become(stateOf(data, element("preset").value)));
   for (const button of document.querySelectorAll("button[data-copies]")) {
     button.addEventListener("click", () => copy(/** @type {HTMLElement} */ (button)));
   }
+  addEventListener("keydown", (event) => {
+    const isText = event.target instanceof HTMLTextAreaElement;
+    if ((event.ctrlKey || event.metaKey) && event.key === "z" && !isText) {
+      event.preventDefault();
+      undo();
+    }
+  });
   addEventListener("hashchange", () => {
-    if (location.hash.slice(1) !== writeAddress(data, choices)) {
+    if (location.hash.slice(1) !== writeAddress(data, state)) {
       readLocation();
       update();
     }
@@ -150,6 +179,27 @@ function fillForm() {
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redrawFigures);
 }
 
+/** Have another state, which can be undone. @param {import("./experiment.mjs").State} next @param {string} by the control that is held */
+function become(next, by = "") {
+  if (!by || by !== held) before.push(writeAddress(data, state));
+  held = by;
+  state = next;
+  tell([]);
+  showChoices();
+  update();
+}
+
+function undo() {
+  const last = before.pop();
+  if (last === undefined) return;
+  held = "";
+  const { problems, ...old } = readAddress(data, last);
+  state = old;
+  tell([]);
+  showChoices();
+  update();
+}
+
 /** @param {string} key @param {string} name */
 function shownName(key, name) {
   const about = data.names[key][name];
@@ -157,8 +207,8 @@ function shownName(key, name) {
 }
 
 function readLocation() {
-  const { choices: read, problems } = readAddress(data, location.hash.slice(1));
-  choices = read;
+  const { problems, ...read } = readAddress(data, location.hash.slice(1));
+  state = read;
   tell(problems);
   showChoices();
 }
@@ -166,14 +216,25 @@ function readLocation() {
 /** @param {string} key */
 function choose(key) {
   const control = element(key);
+  const choices = { ...state.choices };
   choices[key] = key in data.stops ? data.stops[key][Number(control.value)].text : control.value;
   if (key === "tunnel" && !hasCarrier(data, choices)) choices.carrier_cc = "default";
-  tell([]);
-  showChoices();
-  update();
+  become({ ...state, choices }, key);
 }
 
 function showChoices() {
+  const { choices, preset, pinned } = state;
+  element("preset").value = preset;
+  element("story").hidden = !preset;
+  if (preset) {
+    const { title, text, question } = data.stories[preset];
+    element("story-title").textContent = title;
+    element("story-text").textContent = text;
+    element("story-question").textContent = question;
+  }
+  element("undo").disabled = before.length === 0;
+  for (const id of ["swap", "unpin", "ghost-note"]) element(id).hidden = !pinned;
+  element("pinned").textContent = pinned ? pinnedWords(choices, pinned) : "";
   for (const key of Object.keys(data.defaults)) {
     const control = element(key);
     if (key in data.stops) {
@@ -193,6 +254,16 @@ function showChoices() {
   element("about").textContent = [...new Set(about)].join(" ");
 }
 
+/** In what A differs. @param {import("./experiment.mjs").Choices} choices @param {import("./experiment.mjs").Choices} pinned */
+function pinnedWords(choices, pinned) {
+  const labels = differing(choices, pinned).map((key) => {
+    const name = first(`label[for="${key}"]`).textContent?.toLowerCase();
+    const whose = key.startsWith("other_") ? "others: " : "";
+    return `${whose}${name} ${shownValue(key, pinned[key])} in A, ${shownValue(key, choices[key])} in B`;
+  });
+  return labels.length > 0 ? `${labels.join("; ")}.` : "A is this run. Change something: that is B.";
+}
+
 /** @param {string} key @param {string} text */
 function shownValue(key, text) {
   return key === "seed" ? text : text.replace(/^([\d.]+)([a-zA-Z%]+)$/, (_, number, unit) =>
@@ -201,17 +272,20 @@ function shownValue(key, text) {
 
 /** Show what repeats the experiment, and run it. */
 function update() {
-  const address = writeAddress(data, choices);
+  const { choices, pinned } = state;
+  const address = writeAddress(data, state);
   try {
     history.replaceState(null, "", address ? `#${address}` : location.pathname + location.search);
   } catch {
     location.hash = address;
   }
-  element("link").textContent = location.href;
+  element("link").textContent = location.href.replace("?embed", "");
+  element("whole-link").href = location.href.replace("?embed", "");
   element("command").textContent = commandLine(data, choices);
   element("toml").textContent = toml(data, choices);
   const memory = /** @type {any} */ (navigator).deviceMemory;
-  const problems = problemsOf(data, choices, memory && memory < 4 ? memory / 4 : 1);
+  const part = memory && memory < 4 ? memory / 4 : 1;
+  const problems = problemsOf(data, choices, part);
   if (problems.length > 0) {
     engine.stop();
     setRunning(false);
@@ -222,10 +296,19 @@ function update() {
   asked = performance.now();
   setRunning(true);
   engine.run(JSON.stringify(specification(data, choices)));
+  if (!pinned) ofA = null;
+  else if (latest && differing(latest.of, pinned).length === 0) ofA = latest;
+  else if (!ofA || differing(ofA.of, pinned).length > 0) {
+    ofA = null;
+    if (problemsOf(data, pinned, part).length > 0) return;
+    engineOfA ??= new Engine(module, embedded("worker"), showA);
+    engineOfA.run(JSON.stringify(specification(data, pinned)));
+  }
 }
 
 /** @param {any} message of the engine */
 function show(message) {
+  const { choices } = state;
   if (message.progress !== undefined) {
     say(`${message.progress.toFixed(0)} of ${shownValue("duration", choices.duration)} simulated.`);
     return;
@@ -236,15 +319,48 @@ function show(message) {
     say("Not run.");
     return;
   }
-  const shown = summary(data, choices, message.result);
-  const isFirst = kinds(data, choices).map((_, i) => i === 0);
-  drawFigures(shown, isFirst, numberOf(data, choices, "rate"));
-  showNumbers(shown);
+  latest = { of: choices, shown: summary(data, choices, message.result) };
+  showAll();
   const passed = performance.now() - asked;
   document.body.dataset.milliseconds = passed.toFixed(0);
   document.body.dataset.runs = String(Number(document.body.dataset.runs ?? 0) + 1);
   say(`${shownValue("duration", choices.duration)} simulated in ${(message.milliseconds / 1000).toFixed(2)} s: ` +
-    `${shown.events.toLocaleString("en")} events.`);
+    `${latest.shown.events.toLocaleString("en")} events.`);
+}
+
+/** @param {any} message of the engine of A */
+function showA(message) {
+  if (!message.result || !state.pinned) return;
+  ofA = { of: state.pinned, shown: summary(data, state.pinned, message.result) };
+  if (latest) showAll();
+}
+
+function showAll() {
+  if (!latest) return;
+  drawFigures(asDrawn(latest), ofA && asDrawn(ofA));
+  showNumbers(latest.shown);
+  showDifferences();
+}
+
+/** What figures ask of a run. @param {{of: import("./experiment.mjs").Choices, shown: ReturnType<typeof summary>}} run */
+function asDrawn({ of, shown }) {
+  const [rate, rtt] = ["rate", "rtt"].map((key) => numberOf(data, of, key));
+  return { shown, rate, rtt, isFirst: kinds(data, of).map((_, i) => i === 0), bdp: (rate * rtt) / 8 / data.packet };
+}
+
+function showDifferences() {
+  element("differences").hidden = !ofA;
+  document.body.dataset.compared = String(Boolean(ofA));
+  if (!ofA || !latest) return;
+  const rows = differences(ofA.shown, latest.shown).map((it) => {
+    const row = document.createElement("tr");
+    row.append(
+      Object.assign(document.createElement("th"), { textContent: it.name, scope: "row" }),
+      ...[it.a, it.b, it.change].map((text) => Object.assign(document.createElement("td"), { textContent: text })),
+    );
+    return row;
+  });
+  first("#differences tbody").replaceChildren(...rows);
 }
 
 /** As the command says it. @param {ReturnType<typeof summary>["parts"][0]["limitedBy"]} cause */
@@ -282,6 +398,12 @@ function showNumbers(shown) {
     "Queueing delay, mean": `${rounded(1e3 * shown.queueDelayMean)} ms`,
     "Queueing delay, 95th percentile": `${rounded(1e3 * shown.queueDelayP95)} ms`,
     "Packets lost": `${shown.drops} by the queue, ${shown.randomLosses} at random`,
+    ...(shown.pings === null ? {} : { "RTT of pings, median and 95 %": `${rounded(1e3 * shown.pings.median)} and ${rounded(1e3 * shown.pings.p95)} ms` }),
+    ...(shown.call === null ? {} : {
+      "Delay of the call, 95th percentile": `${rounded(1e3 * shown.call.delayP95)} ms`,
+      "Call: lost, too late": `${(100 * shown.call.lost).toFixed(1)} %, ${(100 * shown.call.late).toFixed(1)} %`,
+      "MOS of the call": shown.call.mos === null ? "–" : shown.call.mos.toFixed(2),
+    }),
     ...(shown.marks === null ? {} : { "Packets marked": String(shown.marks) }),
   };
   element("path-numbers").replaceChildren(
@@ -295,9 +417,6 @@ function showNumbers(shown) {
     }),
   );
 }
-
-/** Three digits. @param {number} value */
-const rounded = (value) => (value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(2));
 
 /** @param {string} text */
 function say(text) {

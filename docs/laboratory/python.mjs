@@ -110,6 +110,7 @@ export const py = {
   sub: elementwise((a, b) => a - b),
   mul: elementwise((a, b) => a * b),
   div: elementwise((a, b) => a / b),
+  pow: (/** @type {number} */ a, /** @type {number} */ b) => a ** b,
   and: elementwise((a, b) => a && b),
   /** @param {any} a @param {any} b */
   or: (a, b) => (isList(a) ? a.map((it, i) => it || b[i]) : { ...a, ...b }),

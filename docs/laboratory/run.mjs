@@ -1,22 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /**
  * @file Runs what the page runs, in node. `node run.mjs DATA [MODULE]` reads addresses of the page,
- * one a line, and prints a line of JSON for each: choices, problems, TOML, command line; if there are
+ * one a line, and prints a line of JSON for each: what it says, problems, TOML, command line; if there are
  * no problems, its specification, and with a module, the result and its summary.
  */
 import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { makeEngine } from "./engine.mjs";
-import { commandLine, problemsOf, readAddress, specification, toml } from "./experiment.mjs";
+import { commandLine, problemsOf, readAddress, specification, toml, writeAddress } from "./experiment.mjs";
+import { readScenario } from "./scenario.mjs";
 import { summary } from "./summary.mjs";
 
 const [dataFile, moduleFile] = process.argv.slice(2);
 const run = moduleFile && makeEngine(new WebAssembly.Module(readFileSync(moduleFile)));
 const data = JSON.parse(readFileSync(dataFile, "utf-8"));
 for await (const address of createInterface({ input: process.stdin })) {
-  const { choices, problems } = readAddress(data, address);
+  const { problems, ...state } = readAddress(data, address);
+  const { choices, preset, pinned } = state;
   problems.push(...problemsOf(data, choices));
-  /** @type {any} */ const line = { choices, problems, toml: toml(data, choices), command: commandLine(data, choices) };
+  /** @type {any} */ const line = {
+    choices, preset, pinned, problems, toml: toml(data, choices), command: commandLine(data, choices),
+    address: writeAddress(data, state), reread: readScenario(data, toml(data, choices)),
+  };
   if (problems.length === 0) {
     line.spec = specification(data, choices);
     if (run) {

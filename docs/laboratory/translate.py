@@ -19,7 +19,7 @@ _COMPARED = {
 }  # fmt: skip
 _OPERATIONS = {
     ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div", ast.BitAnd: "and",
-    ast.BitOr: "or",
+    ast.BitOr: "or", ast.Pow: "pow",
 }  # fmt: skip
 #: Python's own, of python.mjs.
 _BUILTINS = {
@@ -99,7 +99,8 @@ def _assign(targets: list[ast.expr], value: ast.expr) -> str:
     for target in reversed(targets):
         text = f"{_expression(target)} = {text}"
     # The parser of JavaScript takes a list at the beginning for the index of what is before.
-    at_top = isinstance(targets[0], ast.Name) and targets[0].id.lstrip("_")[:1].isupper()
+    first = targets[0].elts[0] if isinstance(targets[0], ast.Tuple) else targets[0]
+    at_top = isinstance(first, ast.Name) and first.id.lstrip("_")[:1].isupper()
     return f"{'const ' if at_top else ';'}{text};"
 
 

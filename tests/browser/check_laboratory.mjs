@@ -79,7 +79,7 @@ async function keyboard(tab, name) {
   await open(tab);
   await settled(tab, 0);
   const reached = [];
-  for (let i = 0; i < 25; ++i) {
+  for (let i = 0; i < 50; ++i) {
     await tab.keyboard.press("Tab");
     const id = await tab.evaluate(() => document.activeElement?.id || document.activeElement?.dataset.copies);
     if (id && reached.includes(id)) break; // once around
@@ -95,11 +95,53 @@ async function keyboard(tab, name) {
       await settled(tab, before);
     }
   }
-  const wanted = ["rate", "rtt", "buffer", "loss", "queue", "tunnel", "cc", "flows", "other_cc", "other_flows",
+  const wanted = ["preset", "rate", "later_rate", "policer", "other_start", "beside", "pin", "undo", "rtt", "buffer", "loss", "queue", "tunnel", "cc", "flows", "other_cc", "other_flows",
     "duration", "seed", "reset", "link", "command", "toml"];
   check(wanted.every((it) => reached.includes(it)), `${name}: the keyboard reaches ${reached.length} places`);
   const link = (await text(tab, "#link")).split("#")[1];
-  check(link === "rtt=80ms&tunnel=ethudp", `${name}: the keyboard moves a slider and a list: ${link}`);
+  check(link === "rtt=60ms&tunnel=ethudp", `${name}: the keyboard moves a slider and a list: ${link}`);
+}
+
+/** A story opens with its A, which is exchanged, removed and brought back; a scenario is opened; values are told. */
+async function comparisons(tab, name) {
+  const compared = (to) => tab.waitForFunction((it) => document.body.dataset.compared === it, { timeout: 60000 }, to);
+  await open(tab, "#preset=bufferbloat");
+  await compared("true");
+  const table = await text(tab, "#differences tbody");
+  check(table.includes("Median RTT of pings") && table.includes("×"), `${name}: A and B differ: ${table.slice(0, 60)}`);
+  check((await text(tab, "#pinned")).startsWith("buffer 1 BDP in A, 8 BDP in B"), `${name}: ${await text(tab, "#pinned")}`);
+  check((await text(tab, "#story-text")).length > 100, `${name}: the story is told`);
+  await tab.click("#swap");
+  await tab.waitForFunction(() => document.querySelector("#pinned").textContent.startsWith("buffer 8 BDP in A"));
+  check((await tab.evaluate(() => location.hash)) === "#preset=bufferbloat&buffer=1bdp&a=buffer:8bdp", `${name}: the address has A`);
+  await tab.click("#unpin");
+  await compared("false");
+  await tab.click("#undo");
+  await compared("true");
+  await tab.click("#undo");
+  check((await tab.evaluate(() => location.hash)) === "#preset=bufferbloat", `${name}: what was done is undone`);
+  await open(tab, "#preset=bufferbloat&a=none");
+  await settled(tab, 0);
+  await tab.hover("#goodput .u-over");
+  const value = await text(tab, "#goodput-value");
+  check(/^\d+\.\d s: .*cubic [\d.]+ Mbit\/s$/.test(value), `${name}: the value at the pointer: ${value}`);
+  check((await text(tab, "#rtts-value")).endsWith("ms"), `${name}: the other figures tell theirs`);
+
+  await open(tab);
+  await settled(tab, 0);
+  const before = await runs(tab);
+  await tab.$eval("#file", (it) => (it.value = '[path]\nrate = "10Mbps"\n\n[[flows]]\ncc = "bbr"\ncount = 2\n'));
+  await tab.$eval("#open", (it) => it.click());
+  await settled(tab, before);
+  check((await text(tab, "#link")).endsWith("#rate=10Mbps&cc=bbr&flows=2&other_flows=0"), `${name}: a scenario is opened`);
+  await tab.$eval("#file", (it) => (it.value = "[path]\nmtu = 1400\n"));
+  await tab.$eval("#open", (it) => it.click());
+  check((await text(tab, "#problems")).includes("path.mtu is a key that this page has not"), `${name}: what it has not is told`);
+
+  await open(tab, "?embed#preset=l4s");
+  await settled(tab, 0);
+  const shown = await tab.evaluate(() => ["choices", "goodput", "differences", "whole"].map((it) => document.getElementById(it).checkVisibility()));
+  check(JSON.stringify(shown) === "[false,true,true,true]", `${name}: in a slide, figures alone are shown`);
 }
 
 /** A run can be stopped; one that is too large is refused. */
@@ -171,6 +213,7 @@ for (const [name, options] of Object.entries(BROWSERS)) {
     for (const size of Object.keys(SIZES)) await looks(tab, `${name}-${size}`, size);
     await tab.setViewport({ width: 1280, height: 900 });
     await keyboard(tab, name);
+    await comparisons(tab, name);
     await limits(tab, name);
     check(problems.length === 0, `${name}: the console has no errors ${problems}`);
     await strangers(tab, name);

@@ -11,10 +11,11 @@ import gzip
 import json
 import random
 import re
+import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -88,6 +89,14 @@ def in_node(addresses: list[str], folder: Path, module: Path | None = None) -> I
     yield from map(json.loads, lines)
 
 
+# What runs of 5 s can have, and as often as not do not have.
+RARE = {
+    "other_start": ["0s", "0s", "2s"],
+    "later_rate": ["same", "same", "2Mbps", "20Mbps"],
+    "policer": ["none", "none", "5Mbps"],
+}
+
+
 def draw(count: int, seed: int, **fixed: list[str]) -> list[Choices]:
     """Experiments at random, with each tunnel in turn, and a control that its carriers can have."""
     draws = random.Random(seed)
@@ -96,7 +105,7 @@ def draw(count: int, seed: int, **fixed: list[str]) -> list[Choices]:
         tunnel = values()["tunnel"][index % len(values()["tunnel"])]
         controls = laboratory.data()["templates"][tunnel]["carrierControls"]["values"]
         own = {"tunnel": [tunnel], "carrier_cc": ["default", *controls]}
-        choices = (values() | fixed | own).items()
+        choices = (values() | RARE | fixed | own).items()
         found.append({key: draws.choice(of) for key, of in choices})
     return found
 
@@ -126,6 +135,74 @@ def test_page_and_package_write_the_same_specification(tmp_path: Path) -> None:
     assert 0 < refused < len(drawn) / 2
 
 
+def test_addresses_and_scenarios_are_read_as_they_are_written(tmp_path: Path) -> None:
+    drawn, pinned = draw(60, 6), draw(60, 7)
+    presets = [*laboratory.data()["stories"]]
+    asked = [
+        f"{address(one)}&preset={presets[i % len(presets)]}&a="
+        + ",".join(f"{key}:{quote(value)}" for key, value in other.items())
+        for i, (one, other) in enumerate(zip(drawn, pinned, strict=True))
+    ]
+    asked += [f"preset={it}" for it in presets] + [f"preset={it}&a=none" for it in presets]
+    first = [*in_node(asked, tmp_path)]
+    again = [*in_node([it["address"] for it in first], tmp_path)]
+    for one, other in zip(first, again, strict=True):
+        assert [one[key] for key in ("choices", "pinned", "preset")] == [
+            other[key] for key in ("choices", "pinned", "preset")
+        ]
+    for page, choices, other in zip(first, drawn, pinned, strict=False):
+        assert (page["choices"], page["pinned"]) == (choices, other)
+        scenario = page["reread"]
+        assert not scenario["problems"]
+        # What no flow has is not in a scenario.
+        left = {"other_cc", "other_rtt", "other_start"} if choices["other_flows"] == "0" else set()
+        assert {k: v for k, v in scenario["choices"].items() if k not in left} == {
+            k: v for k, v in choices.items() if k not in left
+        }
+    assert all(len(it["address"]) < 40 for it in first[60:])
+
+
+Shown = dict[str, Any]
+
+
+def _of(it: Shown, number: int, key: str = "goodput") -> float:
+    value: float = it["parts"][number][key]
+    return value
+
+
+#: What each story says of A and B.
+CLAIMS: dict[str, Callable[[Shown, Shown], bool]] = {
+    "bufferbloat": lambda a, b: abs(a["goodput"] / b["goodput"] - 1) < 0.02
+    and b["pings"]["median"] > 0.2 > 0.1 > a["pings"]["median"],
+    "bbr-beside-cubic": lambda a, b: b["parts"][0]["share"] > 0.8 > 0.4 > a["parts"][0]["share"],
+    "tcp-over-tcp": lambda a, b: _of(b, 0) < 0.4 * _of(a, 0) and b["utilisation"] < 0.4,
+    "one-carrier-or-many": lambda a, b: abs(a["parts"][0]["share"] - 0.5) < 0.05
+    and abs(b["parts"][0]["share"] - 1 / 9) < 0.03,
+    "policer": lambda a, b: 12e6 < _of(b, 0) < _of(a, 0) < 20e6
+    and _of(a, 0, "retransmits") > 8 * _of(b, 0, "retransmits"),
+    "satellite": lambda a, b: b["utilisation"] < 0.3 < 0.7 < a["utilisation"],
+    "fec-or-arq": lambda a, b: b["utilisation"] > 0.95 > 0.8 > a["utilisation"]
+    and b["queueDelayP95"] > 2 * a["queueDelayP95"]
+    and "window" in a["parts"][0]["limitedBy"]["text"],
+    "l4s": lambda a, b: _of(b, 0, "rtt") < 0.045 < 0.1 < _of(a, 0, "rtt"),
+    "late-comer": lambda a, b: _of(b, 1) < 0.4 * _of(b, 0) and _of(a, 1) > 0.6 * _of(a, 0),
+    "call-beside-a-download": lambda a, b: b["call"]["mos"] < 2.5 < 4 < a["call"]["mos"]
+    and b["call"]["lost"] < 0.01 and 0.9 < _of(a, 0) / _of(b, 0) < 1,
+}  # fmt: skip
+
+
+def test_stories_are_true(wasm: Path, tmp_path: Path) -> None:
+    stories = laboratory.data()["stories"]
+    assert stories.keys() == CLAIMS.keys()
+    asked = [f"preset={it}" for it in stories]
+    now = [*in_node(asked, tmp_path, wasm)]
+    beside = [*in_node([address(it["pinned"]) for it in now], tmp_path, wasm)]
+    for name, one, other in zip(stories, beside, now, strict=True):
+        assert CLAIMS[name](one["summary"], other["summary"]), name
+        assert stories[name]["text"].count(". ") == 2
+        assert stories[name]["question"].endswith("?")
+
+
 def test_slider_by_slider(tmp_path: Path) -> None:
     drawn = [
         laboratory.DEFAULTS | {key: value, "duration": "5s"}
@@ -138,13 +215,15 @@ def test_slider_by_slider(tmp_path: Path) -> None:
             assert page["spec"] == spec_of(as_experiment(page["toml"])), choices
 
 
-def test_command_line_is_the_same_experiment(tmp_path: Path) -> None:
+@pytest.mark.parametrize("beside", ["call", "pings"])
+def test_command_line_is_the_same_experiment(beside: str, tmp_path: Path) -> None:
     choices = laboratory.DEFAULTS | {
-        "tunnel": "gost-relay-mwss", "carrier_cc": "bbr", "queue": "red", "other_rtt": "80ms"
+        "tunnel": "gost-relay-mwss", "carrier_cc": "bbr", "queue": "red", "other_rtt": "80ms",
+        "later_rate": "5Mbps", "policer": "20Mbps", "other_start": "5s", "beside": beside,
     }  # fmt: skip
     (page,) = in_node([address(choices)], tmp_path)
     file = tmp_path / "spec.json"
-    arguments = page["command"].split()[1:]
+    arguments = shlex.split(page["command"])[1:]
     subprocess.run(
         [sys.executable, "-m", "tunnelcc", *arguments, "--write-spec", str(file)], check=True
     )
@@ -157,6 +236,8 @@ def test_command_line_is_the_same_experiment(tmp_path: Path) -> None:
         ("rate=7Mbps", "rate cannot be “7Mbps”"),
         ("rate=<script>alert(1)</script>", "rate cannot be"),
         ("__proto__=1", "“__proto__” is not a choice"),
+        ("preset=<b>", "There is no preset “<b>”"),
+        ("a=cc:javascript", "cc cannot be “javascript”"),
         ("tunnel=constructor", "tunnel cannot be “constructor”"),
         ("cc", "cc cannot be"),
         ("%E0%A4%A=%", "is not a choice"),
@@ -166,6 +247,8 @@ def test_command_line_is_the_same_experiment(tmp_path: Path) -> None:
         ("carrier_cc=bbr", "Without a tunnel there is no carrier"),
         ("tunnel=gost-quic&carrier_cc=prague", "of gost-quic cannot have prague"),
         ("rate=1000Mbps&duration=120s", "million packets"),
+        ("rate=1Mbps&later_rate=1000Mbps&duration=120s", "million packets"),
+        ("other_start=20s", "begin at 20s, and the run ends at 20s"),
         ("rate=1000Mbps&rtt=600ms&buffer=16bdp&duration=5s", "MB of memory"),
     ],
 )
@@ -216,7 +299,8 @@ def test_words_are_those_of_the_command(wasm: Path, tmp_path: Path) -> None:
             continue
         limited = tc.run(as_experiment(page["toml"])).limited
         ours = [it for part in page["summary"]["parts"] for it in part["causes"]]
-        for cause, shown in zip(limited, ours, strict=True):
+        assert all(it is None for it in limited[len(ours) :])  # of a call
+        for cause, shown in zip(limited, ours, strict=False):
             if cause is None:
                 assert shown is None
                 continue
@@ -267,12 +351,21 @@ def test_numbers_are_the_metrics(wasm: Path, tmp_path: Path) -> None:
         laboratory.DEFAULTS | {"duration": "10s", "tunnel": tunnel, "flows": "3"}
         for tunnel in ("none", "gost-relay-wss", "openvpn-udp")
     ]
+    drawn += [drawn[0] | {"beside": it, "buffer": "4bdp"} for it in ("call", "pings")]
     for page in in_node([*map(address, drawn)], tmp_path, wasm):
         run = tc.run(as_experiment(page["toml"]))
         shown = page["summary"]
         assert shown["goodput"] == pytest.approx(run.metric("goodput"), rel=1e-9)
         assert shown["jain"] == pytest.approx(run.metric("jain"), rel=1e-9)
         assert shown["utilisation"] == pytest.approx(run.metric("utilisation"), rel=1e-9)
+        if shown["call"]:
+            flow = len(run.flows) - 1
+            assert shown["call"]["mos"] == pytest.approx(
+                run.metric("flow_mos", flow=flow), rel=1e-9
+            )
+            assert shown["call"]["delayP95"] == run.flows[flow].delay_p95
+        if shown["pings"]:
+            assert shown["pings"]["median"] == pytest.approx(run.metric("ping_rtt_p50"))
         assert shown["queueDelayP95"] == pytest.approx(run.metric("queue_delay_p95"), rel=1e-9)
 
 
