@@ -219,7 +219,7 @@ _MOST_FLOWS = 8
 _STARTS = re.compile(r"^flows\.\d\.(start|data_start|carrier)$")
 _SCRIPTS = (
     "python.mjs", "table.mjs", "causes.mjs", "experiment.mjs", "scenario.mjs", "summary.mjs",
-    "figures.mjs", "page.mjs",
+    "figures.mjs", "maps.mjs", "page.mjs",
 )  # fmt: skip
 
 
@@ -313,6 +313,10 @@ def data() -> dict[str, Any]:
         ],
         "pingStarts": [uniform(seed, "ping", 0) for seed in seeds],
         "beside": _beside(),
+        "maps": {
+            "axes": _named("AXES", r'"(\w+)"'),
+            "metrics": _named("METRICS", r"^  (\w+): "),
+        },
         "stories": {
             name: story | {key: _pairs(story[key]) for key in ("choices", "beside")}
             for name, story in _stories().items()
@@ -355,7 +359,7 @@ def problems(address: str) -> list[str]:
     values["preset"] = list(known["stories"])
     given = [*_pairs(address).items()]
     pinned = next((value for key, value in given if key == "a"), "")
-    given = [it for it in given if it[0] != "a"]
+    given = [it for it in given if it[0] not in ("a", "map")]
     given += [(key, value) for key, _, value in (it.partition(":") for it in pinned.split(","))]
     is_none = pinned in ("", "none")
     if is_none:
@@ -367,6 +371,12 @@ def _pairs(address: str) -> dict[str, str]:
     """Return the keys and values of an address."""
     parts = [unquote(part).partition("=") for part in address.split("&")]
     return {key: value for key, _, value in parts}
+
+
+def _named(constant: str, pattern: str) -> list[str]:
+    """Return the names in a constant of maps.mjs."""
+    text = _module("maps.mjs").partition(f"export const {constant} =")[2].partition(";\n")[0]
+    return re.findall(pattern, text, re.MULTILINE)
 
 
 @cache

@@ -41,6 +41,7 @@
  * @property {number} packet bytes of a full one
  * @property {any} facts what the table of causes asks of everything
  *
+ * @property {{axes: string[], metrics: string[]}} maps
  * @property {Record<string, {title: string, text: string, question: string, choices: Choices, beside: Choices}>} stories
  *
  * @typedef {Record<string, string>} Choices as in an address
@@ -49,6 +50,7 @@
  * @property {string} preset a story; "": none
  * @property {Choices} choices
  * @property {Choices | null} pinned the experiment that is shown beside, A
+ * @property {string} map two sliders and a metric, with commas, and `ab` for the difference to A; "": none
  */
 
 /** Largest experiment: packets that cross the path, and bytes that windows and queues take. */
@@ -70,18 +72,25 @@ export function readAddress(data, address) {
     problems.push(`There is no preset “${short(asked)}”; presets are ${Object.keys(data.stories).join(", ")}.`);
   }
   const { choices, pinned: ofStory } = stateOf(data, preset);
-  let given = null;
+  let [given, map] = [/** @type {string | null} */ (null), ""];
   for (const [key, value] of pairs) {
     if (key === "a") given = value;
-    else if (key !== "preset") chooseValue(data, choices, key, value, problems);
+    else if (key === "map") {
+      const [x, y, metric, difference = "ab", ...more] = value.split(",");
+      const isKnown = [x, y].every((it) => data.maps.axes.includes(it)) && data.maps.metrics.includes(metric);
+      if (isKnown && x !== y && difference === "ab" && more.length === 0) map = value;
+      else {
+        problems.push(`A map cannot be “${short(value)}”; it is two of ${data.maps.axes.join(", ")}, and one of ${data.maps.metrics.join(", ")}.`);
+      }
+    } else if (key !== "preset") chooseValue(data, choices, key, value, problems);
   }
-  if (given === null) return { preset, choices, pinned: ofStory, problems };
-  if (given === "none") return { preset, choices, pinned: null, problems };
+  if (given === null) return { preset, choices, pinned: ofStory, map, problems };
+  if (given === "none") return { preset, choices, pinned: null, map, problems };
   const pinned = { ...choices };
   for (const part of given.split(",").filter(Boolean)) {
     chooseValue(data, pinned, part.split(":", 1)[0], part.slice(part.indexOf(":") + 1), problems);
   }
-  return { preset, choices, pinned, problems };
+  return { preset, choices, pinned, map, problems };
 }
 
 /** @param {Data} data @param {Choices} choices @param {string} key @param {string} value @param {string[]} problems */
@@ -104,9 +113,9 @@ function chooseValue(data, choices, key, value, problems) {
  * @returns {State}
  */
 export function stateOf(data, preset) {
-  if (!preset) return { preset, choices: { ...data.defaults }, pinned: null };
+  if (!preset) return { preset, choices: { ...data.defaults }, pinned: null, map: "" };
   const choices = { ...data.defaults, ...data.stories[preset].choices };
-  return { preset, choices, pinned: { ...choices, ...data.stories[preset].beside } };
+  return { preset, choices, pinned: { ...choices, ...data.stories[preset].beside }, map: "" };
 }
 
 /**
@@ -114,7 +123,7 @@ export function stateOf(data, preset) {
  * @param {Data} data
  * @param {State} state
  */
-export function writeAddress(data, { preset, choices, pinned }) {
+export function writeAddress(data, { preset, choices, pinned, map }) {
   const base = stateOf(data, preset);
   const parts = preset ? [`preset=${preset}`] : [];
   parts.push(...differing(choices, base.choices).map((key) => `${key}=${encodeURIComponent(choices[key])}`));
@@ -123,6 +132,7 @@ export function writeAddress(data, { preset, choices, pinned }) {
     const own = differing(pinned, choices).map((key) => `${key}:${encodeURIComponent(pinned[key])}`);
     parts.push(`a=${own.join(",")}`);
   }
+  if (map) parts.push(`map=${map}`);
   return parts.join("&");
 }
 

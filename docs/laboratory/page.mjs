@@ -5,6 +5,7 @@ import { drawFigures, redrawFigures } from "./figures.mjs";
 import {
   commandLine, differing, hasCarrier, kinds, numberOf, problemsOf, readAddress, specification, stateOf, toml, values, writeAddress,
 } from "./experiment.mjs";
+import { AXES, METRICS, Pool, cellText, colours, fillMap, parts } from "./maps.mjs";
 import { readScenario } from "./scenario.mjs";
 import { differences, rounded, summary } from "./summary.mjs";
 
@@ -134,6 +135,12 @@ function fillForm() {
     control.addEventListener("input", () => choose(key));
     control.addEventListener("change", () => (held = ""));
   }
+  for (const id of ["map-x", "map-y"]) {
+    element(id).append(...AXES.map((it) => new Option(labelOf(it), it)));
+  }
+  element("map-metric").append(...Object.entries(METRICS).map(([name, it]) => new Option(it.name, name)));
+  element("map-x").value = "rtt";
+  element("map-y").value = "loss";
   element("preset").append(...Object.entries(data.stories).map(([name, it]) => new Option(it.title, name)));
   /** @type {Record<string, () => void>} */
   const clicked = {
@@ -144,13 +151,18 @@ function fillForm() {
     },
     reset: () => become(stateOf(data, "")),
     undo,
-    pin: () => become({ ...state, pinned: { ...state.choices } }),
-    unpin: () => become({ ...state, pinned: null }),
-    swap: () => state.pinned && become({ ...state, choices: state.pinned, pinned: state.choices }),
+    pin: () => become({ ...state, pinned: { ...state.choices }, map: "" }),
+    unpin: () => become({ ...state, pinned: null, map: "" }),
+    "map-fill"() {
+      if (element("map-x").value === element("map-y").value) tell(["A map has two different sliders."]);
+      else become({ ...state, map: mapAsked() });
+    },
+    "map-close": () => become({ ...state, map: "" }),
+    swap: () => state.pinned && become({ ...state, choices: state.pinned, pinned: state.choices, map: "" }),
     open() {
       const { choices, problems } = readScenario(data, element("file").value);
       if (problems.length > 0) tell(problems);
-      else become({ preset: "", choices, pinned: null });
+      else become({ preset: "", choices, pinned: null, map: "" });
     },
   };
   for (const [id, act] of Object.entries(clicked)) element(id).addEventListener("click", act);
@@ -254,12 +266,16 @@ function showChoices() {
   element("about").textContent = [...new Set(about)].join(" ");
 }
 
+/** A choice as a sentence has it. @param {string} key */
+function labelOf(key) {
+  const name = first(`label[for="${key}"]`).textContent ?? "";
+  return `${key.startsWith("other_") ? "others: " : ""}${name.replace(/^[A-Z](?=[a-z])/, (it) => it.toLowerCase())}`;
+}
+
 /** In what A differs. @param {import("./experiment.mjs").Choices} choices @param {import("./experiment.mjs").Choices} pinned */
 function pinnedWords(choices, pinned) {
   const labels = differing(choices, pinned).map((key) => {
-    const name = first(`label[for="${key}"]`).textContent?.toLowerCase();
-    const whose = key.startsWith("other_") ? "others: " : "";
-    return `${whose}${name} ${shownValue(key, pinned[key])} in A, ${shownValue(key, choices[key])} in B`;
+    return `${labelOf(key)} ${shownValue(key, pinned[key])} in A, ${shownValue(key, choices[key])} in B`;
   });
   return labels.length > 0 ? `${labels.join("; ")}.` : "A is this run. Change something: that is B.";
 }
@@ -283,6 +299,7 @@ function update() {
   element("whole-link").href = location.href.replace("?embed", "");
   element("command").textContent = commandLine(data, choices);
   element("toml").textContent = toml(data, choices);
+  showMap();
   const memory = /** @type {any} */ (navigator).deviceMemory;
   const part = memory && memory < 4 ? memory / 4 : 1;
   const problems = problemsOf(data, choices, part);
@@ -368,6 +385,101 @@ function limitedWords(cause) {
   if (!cause) return "–";
   const share = `${Number((100 * cause.share).toPrecision(3))} % of the time`;
   return `${cause.text}, ${share}${cause.keys ? `; ${cause.keys} changes it` : ""}`;
+}
+
+/** @type {Pool | null} */ let pool = null;
+/** What the map shows: it is filled again if that changes. */
+let filled = "";
+
+/** The map that is chosen. */
+function mapAsked() {
+  const [x, y, metric] = ["map-x", "map-y", "map-metric"].map((id) => element(id).value);
+  return `${x},${y},${metric}${element("map-ab").checked && state.pinned ? ",ab" : ""}`;
+}
+
+function showMap() {
+  const { choices, pinned, map } = state;
+  for (const id of ["map-note", "map-close"]) element(id).hidden = !map;
+  element("map").parentElement.hidden = !map;
+  element("map-ab").disabled = !pinned;
+  if (!map) {
+    if (filled) pool?.stop();
+    filled = "";
+    element("map-status").textContent = "";
+    return;
+  }
+  const [x, y, metric, isDifference] = parts(map);
+  Object.entries({ x, y, metric }).forEach(([id, value]) => (element(`map-${id}`).value = value));
+  element("map-ab").checked = isDifference;
+  const others = (/** @type {any} */ it) => it && JSON.stringify({ ...it, [x]: "", [y]: "" });
+  const wanted = [map, others(choices), isDifference ? others(pinned) : ""].join();
+  const buttons = () => element("map").querySelectorAll("button");
+  const mark = () => {
+    for (const it of buttons()) it.classList.toggle("here", it.dataset.x === choices[x] && it.dataset.y === choices[y]);
+  };
+  if (wanted === filled) return mark();
+  filled = wanted;
+  const { name, unit } = METRICS[metric];
+  const rows = data.stops[y].map((vertical) => {
+    const row = document.createElement("tr");
+    row.append(Object.assign(document.createElement("th"), { scope: "row", textContent: shownValue(y, vertical.text) }));
+    for (const horizontal of data.stops[x]) {
+      const button = Object.assign(document.createElement("button"), { type: "button", textContent: "…" });
+      button.dataset.x = horizontal.text;
+      button.dataset.y = vertical.text;
+      button.addEventListener("click", () =>
+        become({ ...state, choices: { ...state.choices, [x]: horizontal.text, [y]: vertical.text } }));
+      const cell = document.createElement("td");
+      cell.append(button);
+      row.append(cell);
+    }
+    return row;
+  });
+  const foot = document.createElement("tr");
+  foot.append(document.createElement("td"), ...data.stops[x].map((it) =>
+    Object.assign(document.createElement("th"), { scope: "col", textContent: shownValue(x, it.text) })));
+  const caption = Object.assign(document.createElement("caption"), {
+    textContent: `${isDifference ? "B beside A: " : ""}${name}${unit && !isDifference ? `, ${unit}` : ""}, over ${labelOf(x)} (across) and ${labelOf(y)} (up)`,
+  });
+  element("map").replaceChildren(caption, ...rows.reverse(), foot);
+  const all = [...buttons()];
+  const width = data.stops[x].length;
+  const buttonAt = (/** @type {number} */ j, /** @type {number} */ i) => all[(data.stops[y].length - 1 - i) * width + j];
+  element("map-status").textContent = "Filling the map.";
+  mark();
+  pool ??= new Pool(() => {
+    const worker = new Worker(engine.address);
+    worker.postMessage({ module });
+    return worker;
+  }, navigator.hardwareConcurrency || 2);
+  /** @type {Map<string, number>} */ let values = new Map();
+  const paint = () => {
+    for (const [key, value] of values) {
+      const [j, i] = key.split(",").map(Number);
+      const { background, text } = colours(value, values, isDifference);
+      Object.assign(buttonAt(j, i).style, { background, color: text });
+    }
+  };
+  fillMap(data, state, pool, {
+    cell(j, i, value) {
+      const button = buttonAt(j, i);
+      button.textContent = value === null ? "–" : cellText(value, isDifference);
+      button.title = value === null ? "too large for a browser, or nothing was measured" : "";
+    },
+    values(now) {
+      const isFirst = values.size === 0;
+      values = now;
+      if (isFirst) requestAnimationFrame(function again() {
+        paint();
+        if (filled === wanted && document.body.dataset.map !== wanted) requestAnimationFrame(again);
+      });
+    },
+    done(milliseconds, count) {
+      paint();
+      document.body.dataset.map = wanted;
+      element("map-status").textContent = `${count} runs in ${(milliseconds / 1000).toFixed(1)} s, on ${pool?.workers.length} workers.`;
+    },
+  });
 }
 
 /** @param {ReturnType<typeof summary>} shown */

@@ -16,10 +16,10 @@ const run = moduleFile && makeEngine(new WebAssembly.Module(readFileSync(moduleF
 const data = JSON.parse(readFileSync(dataFile, "utf-8"));
 for await (const address of createInterface({ input: process.stdin })) {
   const { problems, ...state } = readAddress(data, address);
-  const { choices, preset, pinned } = state;
+  const { choices, preset, pinned, map } = state;
   problems.push(...problemsOf(data, choices));
   /** @type {any} */ const line = {
-    choices, preset, pinned, problems, toml: toml(data, choices), command: commandLine(data, choices),
+    choices, preset, pinned, map, problems, toml: toml(data, choices), command: commandLine(data, choices),
     address: writeAddress(data, state), reread: readScenario(data, toml(data, choices)),
   };
   if (problems.length === 0) {

@@ -139,9 +139,35 @@ async function comparisons(tab, name) {
   check((await text(tab, "#problems")).includes("path.mtu is a key that this page has not"), `${name}: what it has not is told`);
 
   await open(tab, "?embed#preset=l4s");
-  await settled(tab, 0);
+  await compared("true");
   const shown = await tab.evaluate(() => ["choices", "goodput", "differences", "whole"].map((it) => document.getElementById(it).checkVisibility()));
   check(JSON.stringify(shown) === "[false,true,true,true]", `${name}: in a slide, figures alone are shown`);
+}
+
+/** A map is filled; a click on a cell opens its run, which has the cell's number. */
+async function maps(tab, name) {
+  const whole = () => tab.waitForFunction(() => document.body.dataset.map, { timeout: 120000 });
+  await open(tab, "#rate=5Mbps&duration=5s&other_flows=0&map=flows,loss,goodput");
+  await whole();
+  const status = await text(tab, "#map-status");
+  check(status.startsWith("112 runs in"), `${name}: a map: ${status}`);
+  const before = await runs(tab);
+  const cell = '#map button[data-x="3"][data-y="1%"]';
+  await tab.$eval(cell, (it) => it.click());
+  await settled(tab, before);
+  const number = await text(tab, cell);
+  const goodput = await text(tab, "#flow-numbers tbody td:nth-child(2)");
+  check(goodput === `${number} Mbit/s`, `${name}: a click opens the run of ${number}: ${goodput}`);
+  check((await tab.evaluate(() => location.hash)).includes("loss=1%25&flows=3"), `${name}: the address has the cell`);
+  check(await tab.$eval(cell, (it) => it.classList.contains("here")), `${name}: the cell is marked`);
+  await tab.evaluate(axe);
+  const found = await tab.evaluate(() => axe.run());
+  const serious = found.violations.filter((it) => ["serious", "critical"].includes(it.impact));
+  check(serious.length === 0, `${name}: axe finds nothing serious in a map ${serious.map((it) => `${it.id}: ${it.nodes[0].html}`)}`);
+  await open(tab, "#rate=5Mbps&duration=5s&other_flows=0&a=cc:bbr&map=flows,buffer,goodput,ab");
+  await whole();
+  const shown = await tab.$$eval("#map button", (all) => all.map((it) => it.textContent));
+  check(shown.filter((it) => /^([+−]\d+ %|× [\d.]+|–)$/.test(it)).length === 64, `${name}: differences: ${shown.slice(0, 8)}`);
 }
 
 /** A run can be stopped; one that is too large is refused. */
@@ -214,6 +240,7 @@ for (const [name, options] of Object.entries(BROWSERS)) {
     await tab.setViewport({ width: 1280, height: 900 });
     await keyboard(tab, name);
     await comparisons(tab, name);
+    await maps(tab, name);
     await limits(tab, name);
     check(problems.length === 0, `${name}: the console has no errors ${problems}`);
     await strangers(tab, name);

@@ -143,13 +143,13 @@ def test_addresses_and_scenarios_are_read_as_they_are_written(tmp_path: Path) ->
         + ",".join(f"{key}:{quote(value)}" for key, value in other.items())
         for i, (one, other) in enumerate(zip(drawn, pinned, strict=True))
     ]
+    asked[0] += "&map=rtt,loss,share,ab"
     asked += [f"preset={it}" for it in presets] + [f"preset={it}&a=none" for it in presets]
     first = [*in_node(asked, tmp_path)]
     again = [*in_node([it["address"] for it in first], tmp_path)]
     for one, other in zip(first, again, strict=True):
-        assert [one[key] for key in ("choices", "pinned", "preset")] == [
-            other[key] for key in ("choices", "pinned", "preset")
-        ]
+        kept = ("choices", "pinned", "preset", "map")
+        assert [one[key] for key in kept] == [other[key] for key in kept]
     for page, choices, other in zip(first, drawn, pinned, strict=False):
         assert (page["choices"], page["pinned"]) == (choices, other)
         scenario = page["reread"]
@@ -159,6 +159,7 @@ def test_addresses_and_scenarios_are_read_as_they_are_written(tmp_path: Path) ->
         assert {k: v for k, v in scenario["choices"].items() if k not in left} == {
             k: v for k, v in choices.items() if k not in left
         }
+    assert first[0]["map"] == "rtt,loss,share,ab"
     assert all(len(it["address"]) < 40 for it in first[60:])
 
 
@@ -236,6 +237,8 @@ def test_command_line_is_the_same_experiment(beside: str, tmp_path: Path) -> Non
         ("rate=7Mbps", "rate cannot be “7Mbps”"),
         ("rate=<script>alert(1)</script>", "rate cannot be"),
         ("__proto__=1", "“__proto__” is not a choice"),
+        ("map=rtt,rtt,goodput", "A map cannot be “rtt,rtt,goodput”"),
+        ("map=rtt,loss,goodput,constructor", "A map cannot be"),
         ("preset=<b>", "There is no preset “<b>”"),
         ("a=cc:javascript", "cc cannot be “javascript”"),
         ("tunnel=constructor", "tunnel cannot be “constructor”"),
