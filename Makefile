@@ -77,6 +77,11 @@ build/lab: | $(VENV)/ready-dev
 handouts: $(VENV)/ready-dev ## Write lessons for a class, with and without solutions, and for nbgrader, to build/handouts
 	@$(BIN)/python notebooks/handouts.py build/handouts $(NOTEBOOKS)
 
+.PHONY: check-lessons
+check-lessons: setup $(VENV)/ready-dev ## Execute the hand-outs with nbconvert, and grade two students of each lesson with nbgrader (LESSONS)
+	@$(PIP) install --quiet "nbgrader>=0.9.6"
+	@$(BIN)/python notebooks/try_class.py build/class $(or $(LESSONS),$(NOTEBOOKS))
+
 ##@ Develop
 # A build beside the installed one, with a unit for each file, little optimised: a change compiles in
 # seconds, and results are the same. Python takes the package from the source tree, the module from here.

@@ -23,7 +23,8 @@ _COMPARE = re.compile(
 _LINK = re.compile(r"\[([^\]]+)\]\(\.\./([^)]+)\)")
 _PREDICT = re.compile(r"^\*\*Predict(?:\.\*\*|\*\*)", re.MULTILINE)
 _EXERCISE = re.compile(r"^## (\d+)\. ", re.MULTILINE)
-_POINTS, _POINTS_OF_WORDS = 2, 1
+#: Of an exercise: for its answer, and for the sentences.
+POINTS, POINTS_OF_WORDS = 2, 1
 
 
 def page(lesson: Path) -> NotebookNode:
@@ -36,13 +37,13 @@ def page(lesson: Path) -> NotebookNode:
 def whole(lesson: Path) -> NotebookNode:
     """Return a lesson with its checks, solutions and questions for an exam."""
     notebook = jupytext.read(lesson)
-    solutions, questions = _solutions(lesson)
+    answers, questions = solutions(lesson)
     cells, exercise = [], 0
     for cell in notebook.cells:
         cells.append(cell)
         if _is(cell, "exercise"):
             exercise += 1
-            cells += solutions[exercise]
+            cells += answers[exercise]
     notebook.cells = cells + questions
     return _numbered(notebook)
 
@@ -69,31 +70,42 @@ def handout(lesson: Path) -> NotebookNode:
 def assignment(lesson: Path) -> NotebookNode:
     """Return nbgrader's source version: a hand-out with solutions and hidden tests to remove."""
     notebook = handout(lesson)
-    solutions, _ = _solutions(lesson)
+    answers, _ = solutions(lesson)
     cells, exercise = [], 0
     for cell in notebook.cells:
         cells.append(cell)
         if _is(cell, "exercise"):
             exercise += 1
-            cells += _graded(cell, exercise, solutions[exercise])
+            cells += _graded(cell, exercise, answers[exercise])
         elif _is(cell, "words"):
-            _nbgrader(cell, f"words-{exercise}", _POINTS_OF_WORDS, solution=True)
+            _nbgrader(cell, f"words-{exercise}", POINTS_OF_WORDS, solution=True)
     notebook.cells = cells
     return _numbered(notebook)
 
 
 def _graded(cell: NotebookNode, exercise: int, solution: list[NotebookNode]) -> list[NotebookNode]:
     """Put the solution of an exercise into its cell, and return the cell that tests it."""
-    code = [it.source for it in solution if it.cell_type == "code" and not _is(it, "check")]
     # Further checks are of the text.
     test = next(it for it in solution if _is(it, "check"))
-    lines = [cell.source, "### BEGIN SOLUTION", *code, "### END SOLUTION"]
+    lines = [cell.source, "### BEGIN SOLUTION", *answer(solution), "### END SOLUTION"]
     cell.source = "\n".join(lines)
     _nbgrader(cell, f"exercise-{exercise}", 0, solution=True)
     hidden = f"### BEGIN HIDDEN TESTS\n{test.source}\n### END HIDDEN TESTS"
     test.source = f"# Exercise {exercise} is checked here.\n{hidden}"
-    _nbgrader(test, f"check-{exercise}", _POINTS, solution=False)
+    _nbgrader(test, f"check-{exercise}", POINTS, solution=False)
     return [test]
+
+
+def answer(solution: list[NotebookNode]) -> list[str]:
+    """Return the code that answers an exercise, of the cells of its solution."""
+    return [it.source for it in solution if it.cell_type == "code" and not _is(it, "check")]
+
+
+def name_of_answer(exercise: NotebookNode) -> str:
+    """Return the name that a student's cell gives to its answer."""
+    found = re.search(r"^(\w+) = \.\.\.", exercise.source, re.MULTILINE)
+    assert found, exercise.source
+    return found[1]
 
 
 def _nbgrader(cell: NotebookNode, name: str, points: int, solution: bool) -> None:
@@ -109,7 +121,7 @@ def _nbgrader(cell: NotebookNode, name: str, points: int, solution: bool) -> Non
     }
 
 
-def _solutions(lesson: Path) -> tuple[dict[int, list[NotebookNode]], list[NotebookNode]]:
+def solutions(lesson: Path) -> tuple[dict[int, list[NotebookNode]], list[NotebookNode]]:
     """Return the cells of the solution of each exercise, and those of the exam's questions."""
     found: dict[int, list[NotebookNode]] = {}
     questions: list[NotebookNode] = []

@@ -5,8 +5,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import dpkt
-
 from tunnelcc.lessons import Figure, np, tc
 
 #: Port of the server, and payload of a full segment (bytes).
@@ -64,7 +62,9 @@ def capture(
 
 
 def read(file: Path) -> Packets:
-    """Read a capture of one TCP connection."""
+    """Read a capture of one TCP connection. It needs dpkt."""
+    import dpkt  # of the extra notebooks
+
     rows = []
     with file.open("rb") as stream:
         for time, frame in dpkt.pcapng.Reader(stream):
