@@ -8,6 +8,7 @@
 #include "congestion/brutal.h"
 #include "congestion/congestion-parameters.h"
 #include "congestion/congestion-registry.h"
+#include "congestion/coupled.h"
 #include "congestion/cubic.h"
 #include "congestion/fast.h"
 #include "congestion/pcc-allegro.h"
@@ -78,6 +79,9 @@ Row(std::string_view name,
 }
 
 const std::array ALGORITHMS{
+    Row<Balia>("balia",
+               "BALIA: for subflows of MPTCP; balances how fair and how quick they are",
+               "draft-walid-mptcp-congestion-control-04; Peng et al., IEEE/ACM ToN 24(1), 2016"),
     Row<Bbr>("bbr",
              "BBRv1: paces at the measured bandwidth, sizes its window by the least RTT",
              "Linux 5.10-6.18 tcp_bbr.c; draft-cardwell-iccrg-bbr-congestion-control-00"),
@@ -93,6 +97,12 @@ const std::array ALGORITHMS{
     Row<Fast>("fast",
               "FAST: keeps alpha segments of each flow in the queue",
               "Jin, Wei and Low, INFOCOM 2004; Wei et al., IEEE/ACM ToN 14(6), 2006"),
+    Row<Lia>("lia",
+             "LIA: for subflows of MPTCP, which together take what one connection would",
+             "RFC 6356"),
+    Row<Olia>("olia",
+              "OLIA: as LIA, but moves its windows to the best paths",
+              "draft-khalili-mptcp-congestion-control-05; Khalili et al., CoNEXT 2012"),
     Row<PccAllegro>("pcc",
                     "PCC Allegro: tries rates and keeps the best; tolerates up to 5 % of loss",
                     "PCCproject/PCC-Kernel 2eeadf0, tcp_pcc.c; Dong et al., NSDI 2015"),

@@ -155,6 +155,9 @@ struct LostSegment
     bool isAppLimited{false}; //!< sent while application-limited
 };
 
+/// What the algorithms of a connection's subflows know of each other; see congestion/coupled.h.
+struct CoupledGroup;
+
 /**
  * Congestion control algorithm: decides SenderState::cwnd, ::ssthresh and ::pacingRate.
  *
@@ -280,6 +283,12 @@ class CongestionControl
     virtual PathEstimate GetPathEstimate() const
     {
         return {};
+    }
+
+    /// The sender is a subflow of a connection over several paths. Comes before Init().
+    /// \param group of the connection's subflows on this end  \param state the sender's own
+    virtual void Couple(CoupledGroup& /* group */, const SenderState& /* state */)
+    {
     }
 
     /// Least segments per paced burst (Linux `min_tso_segs`).

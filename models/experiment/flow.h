@@ -5,6 +5,7 @@
 #define TUNNELCC_FLOW_H
 
 #include "leg.h"
+#include "mptcp-connection.h"
 #include "traffic/bulk-receiver.h"
 #include "traffic/bulk-sender.h"
 #include "traffic/datagram-sender.h"
@@ -37,10 +38,12 @@ struct Datagrams
 /// Everything that belongs to one flow.
 struct Flow
 {
-    std::vector<Leg*> legs;     //!< from the client's application to the server's
+    std::vector<Leg*> legs;     //!< from the client's application to the server's; with MPTCP side
+                                //!< by side
     ByteStream* first{nullptr}; //!< what the client's application opens; null: datagrams
     std::unique_ptr<BulkSender> sender;
     std::unique_ptr<BulkReceiver> receiver;
+    std::unique_ptr<MptcpConnection> mptcp;     //!< null: it has one path
     std::unique_ptr<Datagrams> datagrams;       //!< in place of sender and receiver
     std::vector<std::unique_ptr<Relay>> relays; //!< from the client on
     std::vector<std::unique_ptr<RelaySide>> sides;

@@ -172,8 +172,9 @@ LegBuilder::AddTcp(const LegParts& given)
             ends[end]->SetMemory(memory);
         }
     }
-    return {m_legs.emplace_back(Leg{parts.role, parts.hop, parts.cc.name, std::move(ends)}),
-            streams};
+    return {
+        m_legs.emplace_back(Leg{parts.role, parts.hop, parts.cc.name, std::move(ends), parts.path}),
+        streams};
 }
 
 Leg&
@@ -253,6 +254,31 @@ LegBuilder::AddApp(uint32_t index,
     Leg& leg = spec.quic ? AddQuic(parts, m_spec.quic.at(*spec.quic)) : AddTcp(parts).leg;
     flow.legs.push_back(&leg);
     return {leg.Stream(End::CLIENT), leg.Stream(End::SERVER)};
+}
+
+Sockets
+LegBuilder::AddMptcp(uint32_t index, Flow& flow, const std::vector<PerEnd<Channel>>& channels)
+{
+    const FlowSpec& spec = m_spec.flows[index];
+    std::vector<Leg*> subflows;
+    for (uint32_t path = 0; path < channels.size(); ++path)
+    {
+        subflows.push_back(&AddTcp({LegRole::APP,
+                                    0,
+                                    index + path * MAX_CARRIERS,
+                                    m_spec.tcp.at(spec.tcp),
+                                    spec.cc,
+                                    channels[path],
+                                    m_network.HostsOf(spec.multipath->paths[path].route),
+                                    {},
+                                    {},
+                                    false,
+                                    path})
+                                .leg);
+        flow.legs.push_back(subflows.back());
+    }
+    flow.mptcp = JoinSubflows(m_loop, m_spec.tcp.at(spec.tcp), *spec.multipath, subflows);
+    return {*flow.mptcp->ends.client, *flow.mptcp->ends.server};
 }
 
 PerEnd<CarrierContents*>

@@ -17,6 +17,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace tunnelcc
 {
@@ -52,6 +53,7 @@ struct LegParts
     /// Number of the tunnel that carries its packets, where it ends on the host of an end.
     PerEnd<std::optional<uint32_t>> inside;
     bool isOnLoopback{false};
+    uint32_t path{0}; //!< as Leg::path
 };
 
 /// A TCP connection, and what is captured of its streams.
@@ -85,6 +87,9 @@ class LegBuilder
                    Flow& flow,
                    std::optional<uint32_t> hop,
                    const PerEnd<Channel>& channels);
+
+    /// Add the subflows of such a connection that is of MPTCP. \param channels of each path
+    Sockets AddMptcp(uint32_t index, Flow& flow, const std::vector<PerEnd<Channel>>& channels);
 
     /// What is told of the streams of a tunnel's carrier. \param handshake,layers as of
     /// CarrierContents

@@ -39,6 +39,7 @@ struct Leg
                  LegEnds<QuicConnection>,
                  LegEnds<DatagramSocket>>
         ends;
+    uint32_t path{0}; //!< number of its path among those of its MPTCP connection
 
     /// The ends of a TCP connection. \pre it is one
     const LegEnds<TcpEndpoint>& Tcp() const
@@ -79,19 +80,15 @@ struct Leg
         return std::visit(streamOf, ends);
     }
 
-    /// "app", "target", or "carrier", "carrier2", … by hop.
+    /// "app", "target", or "carrier", "carrier2", … by hop; of subflows "app", "app-path2", ….
     std::string Name() const
     {
-        switch (role)
+        std::string name = role == LegRole::APP ? "app" : "target";
+        if (role == LegRole::CARRIER)
         {
-        case LegRole::APP:
-            return "app";
-        case LegRole::TARGET:
-            return "target";
-        case LegRole::CARRIER:
-            break;
+            name = *hop == 0 ? "carrier" : "carrier" + std::to_string(*hop + 1);
         }
-        return *hop == 0 ? "carrier" : "carrier" + std::to_string(*hop + 1);
+        return path == 0 ? name : name + "-path" + std::to_string(path + 1);
     }
 };
 

@@ -274,6 +274,10 @@ Recorder::OnWarmupEnd(int64_t now)
         {
             flow.receiver->TimeMessages(now, *flow.sender);
         }
+        if (flow.mptcp)
+        {
+            flow.mptcp->ends[Other(m_spec.flows[i].sender)]->Data().StartMeasuring(now);
+        }
         m_channelsAtStart.push_back(ChannelTimes(now, i));
     }
     for (PacketTunnelProbe& tunnel : m_tunnels)
@@ -420,6 +424,17 @@ Recorder::FinishFlow(int64_t now, size_t index)
     const BulkReceiver& receiver = *m_world.Flows()[index].receiver;
     result.firstByteAt = Moment(receiver.FirstByteTime());
     result.completedAt = Moment(receiver.CompletionTime());
+    if (const auto& mptcp = m_world.Flows()[index].mptcp)
+    {
+        const End sender = m_spec.flows[index].sender;
+        const ReorderingCounters& counters = mptcp->ends[Other(sender)]->Data().Counters(now);
+        const auto arrived = static_cast<double>(std::max<uint64_t>(counters.arrived, 1));
+        result.multipath = {static_cast<double>(counters.reordered) / arrived,
+                            counters.waited / arrived * NS,
+                            static_cast<double>(counters.longest) * NS,
+                            counters.duplicates,
+                            mptcp->ends[sender]->Reinjected()};
+    }
     const std::vector<SendLimits::Times> channels = ChannelTimes(now, index);
     for (size_t i = 0; i < channels.size(); ++i)
     {

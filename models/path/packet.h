@@ -45,6 +45,7 @@ struct PacketExtras
     uint32_t ackNumber; //!< DATA: next segment expected, modulo 2^32
     uint32_t window;    //!< DATA: receive window, bytes
     uint32_t ackTsEcr;  //!< DATA: TSecr of its ACK, ms
+    uint32_t dataAck;   //!< of a subflow: next byte of the connection expected, modulo 2^32
     SackBlocks blocks;  //!< ACK, DATA: as many as Packet::sackBlocks says
     uint32_t ipBytes;   //!< routing: the packet's size, bytes
     PacketSink* sink;   //!< routing: the receiver behind the last link
@@ -63,7 +64,8 @@ struct PacketBits
     uint8_t isDuplicate : 1; //!< the first SACK block is a D-SACK
     uint8_t isFin : 1;       //!< DATA: FIN, it ends the stream
     uint8_t isPushed : 1;    //!< DATA: PSH, more data may not follow soon
-    uint8_t hasAck : 1;      //!< DATA: it carries an ACK, which is in its extras
+    uint8_t hasAck : 1;      //!< DATA: it carries an ACK, which is in its extras; ACK: it is of a
+                             //!< subflow, and carries a data ACK there
     uint8_t isInTransit : 1; //!< it goes to a router next
 };
 

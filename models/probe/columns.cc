@@ -258,6 +258,7 @@ ListMeasurements()
     lister.Add<FecResult>(OF_TUNNEL);
     lister.Add<HostResult>(OF_HOST);
     lister.Add<FlowDatagramResult>(OF_FLOW);
+    lister.Add<MultipathResult>(OF_FLOW);
     lister.Add<CrossTrafficResult>(OF_CROSS_TRAFFIC);
     lister.Add<PingResult>(OF_PING);
     return list;
@@ -283,6 +284,10 @@ ToColumns(const ExperimentResult& result)
     filler.Add<FlowDatagramResult>(
         Parts<FlowDatagramResult>(result.flows,
                                   [](const FlowResult& flow) { return ToPointer(flow.datagrams); }),
+        flows);
+    filler.Add<MultipathResult>(
+        Parts<MultipathResult>(result.flows,
+                               [](const FlowResult& flow) { return ToPointer(flow.multipath); }),
         flows);
     for (const FlowResult& flow : result.flows)
     {

@@ -443,6 +443,42 @@ using FlowDatagramResult = DatagramResult<"flow">;
 using CrossTrafficResult = DatagramResult<"cross_traffic">;
 using PingResult = DatagramResult<"ping">;
 
+/// What several paths did to a flow's bytes.
+struct MultipathResult
+{
+    double reordered{0};
+    double holDelayMean{0};
+    double holDelayMax{0};
+    uint64_t duplicates{0};
+    uint64_t reinjected{0};
+
+    static constexpr auto Table()
+    {
+        using T = MultipathResult;
+        return std::tuple{
+            Measure("flow_paths_reordered",
+                    &T::reordered,
+                    "1",
+                    "share of the bytes that came before earlier ones, over another path (NaN: the "
+                    "flow has one path)"),
+            Measure("flow_paths_hol_delay_mean",
+                    &T::holDelayMean,
+                    "s",
+                    "mean time that a byte waited at the receiver for earlier ones of other paths "
+                    "(head-of-line delay)"),
+            Measure("flow_paths_hol_delay_max", &T::holDelayMax, "s", "longest of these times"),
+            Measure("flow_paths_duplicates",
+                    &T::duplicates,
+                    "byte",
+                    "bytes that came a second time, over another path"),
+            Measure("flow_paths_reinjected",
+                    &T::reinjected,
+                    "byte",
+                    "bytes that the sender gave to a second path",
+                    Span::WHOLE_RUN)};
+    }
+};
+
 /// One flow, end to end.
 struct FlowResult
 {
@@ -454,6 +490,7 @@ struct FlowResult
     MessageResult messages;
     std::optional<MessageSeries> messageSeries;  //!< if it writes messages
     std::optional<FlowDatagramResult> datagrams; //!< if it is a flow of datagrams
+    std::optional<MultipathResult> multipath;    //!< if it has several paths
     uint64_t deliveredBytes{0};
     uint64_t totalBytes{0};
     std::optional<double> firstByteAt;

@@ -61,6 +61,7 @@ struct TcpSpec
     uint32_t mss{0};
     uint32_t headerBytes{0};
     uint32_t synBytes{0};
+    uint32_t mappingBytes{0};
     uint64_t receiveWindow{0};
     uint64_t initialReceiveWindow{0};
     uint64_t initialReceiveRoom{0};
@@ -89,6 +90,13 @@ struct TcpSpec
     uint32_t baseMss{0};
 
     static const class Fields& GetFields();
+
+    /// Most SACK blocks of an ACK (RFC 2018): four, three beside timestamps, and one beside the
+    /// data ACK of a subflow (RFC 8684), which takes 12 bytes.
+    uint32_t MaxSackBlocks() const
+    {
+        return mappingBytes > 0 ? 1 : HasTimestamps() ? 3 : 4;
+    }
 
     /// Whether segments carry timestamps (RFC 7323), which shows in their headers.
     bool HasTimestamps() const

@@ -49,6 +49,7 @@ FIELDS_OF(
     FIELD(appTcp, "1", "settings of application ↔ relay"),
     FIELD(targetTcp, "1", "settings of relay ↔ target"),
     FIELD(quic, "1", "settings of QUIC, if the applications' connection is of it"),
+    FIELD(multipath, "of MPTCP, if the applications' connection is of it"),
     FIELD(appPerByte, "ns/byte", 0, 1e9, "CPU ns of the applications (one thread on each host)"),
     FIELD(cc, "congestion control of the connection of the applications"),
     FIELD(carrierCc, "congestion control of the tunnel's connection for this flow"),

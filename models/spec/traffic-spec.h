@@ -5,6 +5,7 @@
 #define TUNNELCC_TRAFFIC_SPEC_H
 
 #include "end.h"
+#include "multipath-spec.h"
 #include "path-spec.h"
 #include "tcp-spec.h"
 
@@ -63,6 +64,7 @@ struct FlowSpec
     uint32_t appTcp{0};
     uint32_t targetTcp{0};
     std::optional<uint32_t> quic;
+    std::optional<MultipathSpec> multipath;
     PerEnd<double> appPerByte{0, 0};
     CongestionSpec cc;
     CongestionSpec carrierCc;

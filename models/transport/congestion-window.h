@@ -80,6 +80,12 @@ class CongestionWindow
         m_algorithm->SetReduction(reduction);
     }
 
+    /// As CongestionControl::Couple().
+    void Couple(CoupledGroup& group)
+    {
+        m_algorithm->Couple(group, m_state);
+    }
+
     /// The handshake is done.
     void Init(int64_t now);
 

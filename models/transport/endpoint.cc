@@ -181,6 +181,10 @@ TcpEndpoint::Receive(int64_t now, const Packet& packet, const PacketExtras* extr
         if (packet.hasAck)
         {
             OnAck(now, Acknowledgement::Of(now, packet, extras));
+            if (m_dataLevel)
+            {
+                m_dataLevel->OnDataAck(now, extras->dataAck, extras->window);
+            }
         }
         DeliverData(now, arrival);
         if (m_spec.writes == WriteMode::BLOCKING && m_sender.OnData() && m_user)
@@ -191,6 +195,10 @@ TcpEndpoint::Receive(int64_t now, const Packet& packet, const PacketExtras* extr
     }
     case PacketKind::ACK:
         OnAck(now, Acknowledgement::Of(now, packet, extras));
+        if (m_dataLevel && packet.hasAck)
+        {
+            m_dataLevel->OnDataAck(now, extras->dataAck, packet.window);
+        }
         break;
     case PacketKind::SYN: // a late copy
         break;
@@ -359,6 +367,10 @@ TcpEndpoint::MakeAck(int64_t now)
     ack.tsEcr = m_echo;
     ack.isEce = m_ecnEcho.IsEchoing();
     m_receiver.Describe(ack);
+    if (m_dataLevel) [[unlikely]]
+    {
+        ack.window = m_dataLevel->Window();
+    }
     if (m_receiver.IsCrowded())
     {
         m_acks.EndQuickAcks();
@@ -379,13 +391,18 @@ TcpEndpoint::SendAck(int64_t now)
         Begin(packet, m_peer, BitsOf(PacketKind::ACK));
         ack.WriteTo(packet, extras);
     };
-    if (ack.sackBlocks == 0)
+    if (ack.sackBlocks == 0 && !m_dataLevel)
     {
         m_channel.SendRun(now, bytes, 1, write);
         return;
     }
     Packet packet;
     write(packet);
+    if (m_dataLevel)
+    {
+        packet.hasAck = true; // it has extras
+        extras.dataAck = m_dataLevel->DataAck();
+    }
     m_channel.Send(now, packet, bytes, &extras);
 }
 
@@ -428,6 +445,7 @@ TcpEndpoint::SendSegments(int64_t now, uint64_t first, uint32_t count, const Seg
         if (m_acks.HasUnacked())
         {
             MakeAck(now).WriteTo(telling, extras);
+            extras.dataAck = m_dataLevel ? m_dataLevel->DataAck() : 0;
         }
         m_channel.Send(now, telling, bytes, &extras);
         ++first;

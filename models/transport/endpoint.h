@@ -6,6 +6,7 @@
 
 #include "ack-policy.h"
 #include "byte-stream.h"
+#include "data-level.h"
 #include "ecn-echo.h"
 #include "path/path.h"
 #include "receive-rtt.h"
@@ -62,6 +63,46 @@ class alignas(64) TcpEndpoint final : public ByteStream,
 
     /// Share the host's memory with its other sockets. \param memory outlives the endpoint
     void SetMemory(TcpMemory& memory);
+
+    /// Be a subflow of a connection over several paths. Call before Connect(). \param level of that
+    /// connection, on this end; outlives the endpoint
+    void SetDataLevel(DataLevel& level)
+    {
+        m_dataLevel = &level;
+    }
+
+    /// Let the algorithm know those of the other subflows. \param group outlives the endpoint
+    void Couple(CoupledGroup& group)
+    {
+        m_sender.Couple(group);
+    }
+
+    /// As Sender::WaitForRoom().
+    void WaitForRoom()
+    {
+        m_sender.WaitForRoom();
+    }
+
+    /// Tell the peer that the window of the connection over several paths has opened.
+    void TellWindow(int64_t now)
+    {
+        if (m_isEstablished)
+        {
+            SendAck(now);
+        }
+    }
+
+    /// The peer's window as told in the handshake, bytes; 0: not yet.
+    uint32_t HandshakeWindow() const
+    {
+        return m_peerWindow;
+    }
+
+    /// The receiver's estimate of the RTT, ns; 0: none yet.
+    int64_t ReceiveRttEstimate() const
+    {
+        return m_receiveRtt.Rtt();
+    }
 
     /// Open actively: send SYN.
     void Connect(int64_t now) override;
@@ -223,12 +264,13 @@ class alignas(64) TcpEndpoint final : public ByteStream,
     const TcpSpec& m_spec;
     Channel m_channel;
     PacketSink* m_peer{nullptr};
-    TcpMemory* m_memory{nullptr}; //!< of the host; null: without limit
-    uint32_t m_peerClock{0};      //!< timestamp of the other end's latest ACK, ms
-    uint32_t m_echo{0};           //!< timestamp to echo
-    bool m_isEstablished{false};  //!< as the handshake's state, which is on another cache line
-    bool m_isReceiving{false};    //!< the user is being told of new data; an ACK may follow
-    bool m_isL4s{false};          //!< data bears ECT(1)
+    TcpMemory* m_memory{nullptr};    //!< of the host; null: without limit
+    DataLevel* m_dataLevel{nullptr}; //!< of a subflow; null: it is a connection by itself
+    uint32_t m_peerClock{0};         //!< timestamp of the other end's latest ACK, ms
+    uint32_t m_echo{0};              //!< timestamp to echo
+    bool m_isEstablished{false};     //!< as the handshake's state, which is on another cache line
+    bool m_isReceiving{false};       //!< the user is being told of new data; an ACK may follow
+    bool m_isL4s{false};             //!< data bears ECT(1)
     EcnEcho m_ecnEcho;
     WireCounters m_wire;
     uint64_t m_charged{0}; //!< our share of m_memory, bytes

@@ -28,7 +28,7 @@ SegmentIpBytes(uint32_t payload, const TcpSpec& tcp)
 inline uint32_t
 AckIpBytes(uint32_t sackBlocks, const TcpSpec& tcp)
 {
-    return tcp.headerBytes + SackOptionBytes(sackBlocks);
+    return tcp.headerBytes - tcp.mappingBytes + SackOptionBytes(sackBlocks);
 }
 
 /// IP bytes of a packet of TCP or QUIC. \param tcp settings of the end that sent it

@@ -9,18 +9,6 @@
 namespace tunnelcc
 {
 
-namespace
-{
-
-/// A full TCP header has room for four SACK blocks, for three beside timestamps (RFC 2018).
-uint32_t
-MaxBlocks(const TcpSpec& spec)
-{
-    return spec.HasTimestamps() ? 3 : SackBlocks::MAX;
-}
-
-} // namespace
-
 Receiver::Receiver(const TcpSpec& spec)
     : m_window(spec.initialReceiveWindow,
                spec.initialReceiveRoom,
@@ -29,7 +17,7 @@ Receiver::Receiver(const TcpSpec& spec)
                spec.windowScale,
                spec.receiveGrowth),
       m_mss(spec.mss),
-      m_maxBlocks(MaxBlocks(spec))
+      m_maxBlocks(spec.MaxSackBlocks())
 {
 }
 

@@ -88,6 +88,12 @@ class SendBuffer
         return IsLastFull(size) && Queued() < m_capacity;
     }
 
+    /// A writer waits for room, although it has not tried to write.
+    void Block()
+    {
+        m_isWriterBlocked = true;
+    }
+
     /// Whether there is room enough to wake a writer (Linux sk_stream_is_writeable()).
     bool IsWriteable() const
     {
@@ -136,6 +142,12 @@ class SendBuffer
     uint64_t Room() const
     {
         return m_capacity - std::min(m_capacity, Queued());
+    }
+
+    /// Payload bytes that it holds at present, at most.
+    uint64_t Capacity() const
+    {
+        return m_capacity;
     }
 
     /// Bytes written and not acknowledged.

@@ -128,6 +128,13 @@ class Sender
         NoteLimit(now);
     }
 
+    /// A program waits for room, although it has not tried to write: that of the connection whose
+    /// subflow this is (Linux SOCK_NOSPACE of the socket that they share).
+    void WaitForRoom()
+    {
+        m_buffer.Block();
+    }
+
     /// Data arrived. \returns whether a writer that blocked goes on \pre WriteMode::BLOCKING
     bool OnData()
     {
@@ -161,6 +168,18 @@ class Sender
     const SenderState& State() const
     {
         return m_window.State();
+    }
+
+    /// As CongestionControl::Couple().
+    void Couple(CoupledGroup& group)
+    {
+        m_window.Couple(group);
+    }
+
+    /// When the retransmission timer runs out, with any of its tasks, ns; NEVER: it does not run.
+    int64_t TimerDeadline() const
+    {
+        return m_board.PacketsOut() > 0 ? m_timer.Deadline() : NEVER;
     }
 
     const CongestionControl& Congestion() const

@@ -70,6 +70,8 @@ class Counters:
         self.sender = (self.traffic.tunnel or self.traffic).sender
         self.receiver = "server" if self.sender == "client" else "client"
         self.legs = list(run.legs[index])
+        if self.traffic.multipath is not None:  # side by side: the one that carried most
+            self.legs = [max(self.legs, key=lambda leg: leg.payload_bytes or 0)]
         channels = list(run.measured["flow_channels"][index])
         # In a tunnel of packets, the connection of the applications goes through the carrier.
         if not self.is_up and self.kind != "stream":

@@ -12,6 +12,7 @@ from tunnelcc.catalog import traffic as kinds
 from tunnelcc.config.congestion import CongestionControl, GivenAlgorithm
 from tunnelcc.config.ends import Ends, Route
 from tunnelcc.config.flow_control import FlowControl
+from tunnelcc.config.multipath import Mptcp, as_given
 from tunnelcc.config.values import LinkRate, Moment, Rtt, Timer
 from tunnelcc.errors import MISSING, ConfigError, Problem
 from tunnelcc.schema import (
@@ -19,6 +20,7 @@ from tunnelcc.schema import (
     TEXT,
     Field,
     Key,
+    Table,
     choice,
     number,
     size,
@@ -160,6 +162,11 @@ class Flow(FlowControl, Ends):
         "client's; default: the reverse of the route",
     )
 
+    mptcp: Key[Mptcp | None, Mptcp | Table | None] = Field(
+        default=None,
+        description="several paths at once; default: one path, TCP",
+    )
+
     @field_validator("tunnel", mode="before")
     @classmethod
     def _is_named(cls, tunnel: Any) -> Any:
@@ -227,6 +234,24 @@ class Flow(FlowControl, Ends):
         if "write_size" in given and not MOST_DATAGRAM >= self.write_size:
             expected = f"at most {MOST_DATAGRAM}, the payload of a datagram"
             raise ConfigError(Problem("write_size", self.write_size, expected))
+        return self
+
+    @model_validator(mode="after")
+    def _check_paths(self) -> "Flow":
+        if self.mptcp is None:
+            return self
+        paths = [as_given(it) for it in self.mptcp.paths]
+        if self.transport != "tcp":
+            expected = f"no value with transport = {self.transport!r}: MPTCP is of TCP"
+            raise ConfigError(Problem("mptcp.paths", paths, expected))
+        for key, why in (
+            ("route", "whose paths are in mptcp.paths"),
+            ("ack_route", "whose ACKs go back over the path of their data"),
+            ("rtt", "whose paths have the delays of their links"),
+        ):
+            if (value := getattr(self, key)) is not None:
+                shown = format_time(value) if key == "rtt" else list(value)
+                raise ConfigError(Problem(key, shown, f"no value with mptcp, {why}"))
         return self
 
     @model_validator(mode="after")

@@ -56,7 +56,7 @@ _OF_MODELS = (
     "path.policer", "path.reorder", "path.reorder_delay", "path.jitter",
     "path.jitter_distribution", "path.jitter_deviation", "path.jitter_reorders",
     "path.ecn_threshold", "path.reverse", "network", "flows.rtt", "flows.from", "flows.to",
-    "flows.via", "flows.ack_route",
+    "flows.via", "flows.ack_route", "flows.mptcp",
 )  # fmt: skip
 # Describe the kernel, which is as it is.
 _OF_HOST = ("hosts.kernel",)
@@ -152,6 +152,9 @@ def _of_flows(experiment: Experiment) -> Iterator[Problem]:
             yield Problem("cc", flow.cc.name, f"one of the kernel's ({known})")
         elif flow.transport == "tcp" and flow.cc.parameters:
             yield Problem("cc", flow.cc.name, "no parameters: the kernel's are its defaults")
+        if flow.mptcp is not None and flow.mptcp.scheduler != "default":
+            expected = "default: the kernel has no other"
+            yield Problem("flows.mptcp.scheduler", flow.mptcp.scheduler, expected)
     hosts = experiment.hosts
     if hosts.kernel != type(hosts).model_fields["kernel"].default:
         yield Problem("hosts.kernel", hosts.kernel, "no value: the kernel is the one that measures")
@@ -247,6 +250,7 @@ class _Planner:
         self.classes: dict[tuple[int, int, int], int] = {}
         self.ways: list[tuple[int, int, int, bool, int, int]] = []
         self.addresses: dict[str, set[str]] = {it: set() for it in self.hosts}
+        self.endpoints: dict[str, list[str]] = {it: [] for it in self.hosts}
         self.commands: list[Command] = []
         self.traffic: list[dict[str, Any]] = []
         self.capture = capture
@@ -379,6 +383,22 @@ class _Planner:
                 self.addresses[self.hosts[ends[end]]].add(text)
         return texts[0], texts[1]
 
+    def _paths(self, spec: Mapping[str, Any], server: str) -> None:
+        """Let the client of a connection of MPTCP have an address for each path but the first.
+
+        Subflows go from these to the only address of the server, and back.
+        """
+        there = int.from_bytes(bytes(map(int, server.split("."))), "big")
+        for path in spec["multipath"]["paths"][1:]:
+            route = path["route"]
+            ends = self.spec["routes"][route]["hosts"]
+            client, host = self._way({**spec, "route": route})[0], self.hosts[ends["client"]]
+            here = int.from_bytes(bytes(map(int, client.split("."))), "big")
+            self.ways.append((here, there, route, False, 0, ends["server"]))
+            self.ways.append((there, here, route, True, 0, ends["client"]))
+            backup = " backup" if path["backup"] else ""
+            self.endpoints[host].append(f"mptcp endpoint add {client} dev wire subflow{backup}")
+
     def _rtt(self, spec: Mapping[str, Any]) -> float:
         """Return the RTT of a connection's packets without queues, s."""
         total: int = sum(spec["extra_delay"].values())
@@ -392,6 +412,8 @@ class _Planner:
         self, number: int, name: str, placed: ResolvedFlow, spec: Mapping[str, Any]
     ) -> FlowPlan:
         client, server = self._way(spec)
+        if spec["multipath"]:
+            self._paths(spec, server)
         is_down = placed.direction == "down"
         source, destination = (server, client) if is_down else (client, server)
         found = FlowPlan(placed, "iperf3", name, source, destination, rtt=self._rtt(spec))
@@ -400,6 +422,7 @@ class _Planner:
             self._own(found, spec)
         elif (
             not self.iperf or placed.flow.rate or placed.bytes is not None or placed.flow.stop
+            or spec["multipath"]  # iperf3 3.12 has no MPTCP
             # Its control connection would share the carrier, and be slow to start in it.
             or (spec.get("tunnel") is not None
                 and self.network.tunnels[spec["tunnel"]].keys.entry.HAS_CARRIERS)
@@ -432,6 +455,7 @@ class _Planner:
                 "window": flow.window,
                 "nodelay": self.experiment.tcp.nodelay,
                 "mode": "nonblocking",
+                "mptcp": flow.mptcp is not None,
                 "datagrams": spec["datagrams"],
                 "seed": self.experiment.seed * 1000 + planned.port,
             }
@@ -485,6 +509,9 @@ class _Planner:
             lines += [f"address add {it}/32 dev wire" for it in sorted(self.addresses[host])]
             if self.link == "models":
                 lines += [f"route add 10.0.0.0/8 dev wire{options}"]
+            lines += self.endpoints[host]
+            if any(self.endpoints.values()):
+                lines += ["mptcp limits set subflow 8 add_addr_accepted 0"]
             found[f"ip {host}"] = lines
         return found
 

@@ -22,6 +22,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parent))
 from inside import SECOND, enter, now, sleep_until  # type: ignore[import-not-found]
 
+_MPTCP = 262  # IPPROTO_MPTCP
 _FREE_BIND = 15  # IP_FREEBIND: a tunnel's addresses come later
 _HEADER = struct.Struct("!QQ")  # number and time
 
@@ -32,9 +33,9 @@ def run(part: dict[str, Any], begin: int, end: int, answer: Path) -> None:
     answer.write_text(json.dumps(kinds[part["kind"]](part, begin, end)))
 
 
-def _socket(host: str, kind: int, address: list[Any]) -> socket.socket:
+def _socket(host: str, kind: int, address: list[Any], protocol: int = 0) -> socket.socket:
     enter(host)
-    made = socket.socket(socket.AF_INET, kind)
+    made = socket.socket(socket.AF_INET, kind, protocol)
     made.setsockopt(socket.IPPROTO_IP, _FREE_BIND, 1)
     made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     made.bind((address[0], address[1]))
@@ -45,14 +46,17 @@ def _stream(part: dict[str, Any], begin: int, end: int) -> dict[str, Any]:
     """A connection on which one end writes; ``answer``: when which bytes were read."""
     sending, receiving = part["sender"], part["receiver"]
     client, server = (receiving, sending) if part["is_down"] else (sending, receiving)
-    listener = _socket(server["host"], socket.SOCK_STREAM, [server["address"], part["port"]])
+    protocol = _MPTCP if part.get("mptcp") else 0
+    listener = _socket(
+        server["host"], socket.SOCK_STREAM, [server["address"], part["port"]], protocol
+    )
     if part["window"]:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, part["window"])
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, part["window"])
     listener.listen()
     listener.setblocking(False)
     sleep_until(begin + part["start"])
-    caller = _socket(client["host"], socket.SOCK_STREAM, [client["address"], 0])
+    caller = _socket(client["host"], socket.SOCK_STREAM, [client["address"], 0], protocol)
     for name in ("SO_RCVBUF", "SO_SNDBUF") if part["window"] else ():
         caller.setsockopt(socket.SOL_SOCKET, getattr(socket, name), part["window"])
     for it in (caller, listener):

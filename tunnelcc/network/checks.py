@@ -12,6 +12,7 @@ from tunnelcc.catalog.values import LEAST_IPV6_MTU, IpVersions, Use, datagram_he
 from tunnelcc.config.flow import LEAST_WRITE_COST, MAX_FLOWS, Flow
 from tunnelcc.config.hosts import OF_MACHINES
 from tunnelcc.config.keys import ExperimentKeys
+from tunnelcc.config.multipath import as_given
 from tunnelcc.config.network import Network
 from tunnelcc.config.traffic import CrossTraffic, Ping
 from tunnelcc.config.tunnel import BELOW_RELAYS, Hop, Tunnel
@@ -470,8 +471,23 @@ def _of_packets(traffic: Traffic, key: str) -> Iterator[Problem]:
 
 
 def _of_transport(traffic: Traffic) -> Iterator[Problem]:
-    """Yield a problem of a flow over QUIC that its tunnel or the MTU does not let through."""
+    """Yield a problem of a flow over QUIC or several paths that its tunnel, the MTU or other keys
+    do not let through.
+    """
     flow, tunnel = traffic.flow, traffic.tunnel_keys
+    if flow.mptcp is not None:
+        key = f"flows.{traffic.number}.mptcp.paths"
+        paths = ", ".join(str(as_given(it)) for it in flow.mptcp.paths)
+        if tunnel is not None:
+            expected = (
+                f"no value through {tunnel.name}, which has one path (tunnel = 'none' has none)"
+            )
+            yield Problem(key, paths, expected)
+        tcp = traffic.links.on.tcp
+        if not tcp.timestamps:
+            yield Problem("tcp.timestamps", False, "true with flows.mptcp")
+        if tcp.mtu_probing:
+            yield Problem("tcp.mtu_probing", tcp.mtu_probing, "0 with flows.mptcp")
     if flow.transport != "quic":
         return
     key = f"flows.{traffic.number}.transport"

@@ -276,4 +276,10 @@ def flow(network: ResolvedNetwork, traffic: Traffic) -> dict[str, Number]:
     if traffic.asked_window is not None:
         window = _received(traffic.asked_window, f"flows.{traffic.number}.window")
     segment = _segment(traffic.transport, traffic.links.mss)
-    return {"RTT": rtt, "BDP": bdp, "segment": segment, "window": window}
+    numbers = {"RTT": rtt, "BDP": bdp, "segment": segment, "window": window}
+    if (paths := traffic.multipath) is not None:
+        key = f"flows.{traffic.number}.mptcp"
+        segment = Number(segment.text, "derived", "path MTU, options of MPTCP")
+        scheduler = Number(paths.keys.scheduler, *stated(paths.keys, key, "scheduler"))
+        numbers |= {"segment": segment, "scheduler": scheduler}
+    return numbers

@@ -17,6 +17,7 @@ from tunnelcc.config.tunnel import Tunnel, Uplinks
 from tunnelcc.errors import ConfigError
 from tunnelcc.network.draws import single_flows, uniform
 from tunnelcc.network.layers import Layer, Links, Underlay, other_end
+from tunnelcc.network.multipath import Multipath, routes_of
 from tunnelcc.network.resolved import ResolvedNetwork, ResolvedTunnel, numbered, tunnel_key
 from tunnelcc.network.topology import Route, Topology, of_network, of_path
 from tunnelcc.network.traffic import Contents, ResolvedFlow, Traffic
@@ -39,7 +40,7 @@ def resolve(experiment: ExperimentKeys) -> ResolvedNetwork:
         keys, tunnel = member.keys, tunnel_of[member.key]
         ends, back = topology.ends(keys, member.number), getattr(keys, "ack_route", None)
         if (way := (member.key, *ends)) not in routes:
-            routes[way] = topology.both_ways(*ends, keys.route, back)
+            routes[way] = route_of_ends(topology, keys, ends)
         route_of_member.append(routes[way])
         place: Place = ("", index)
         if tunnel is not None and tunnel.between is not None:
@@ -171,6 +172,10 @@ class _Stacks:
         sender = "client" if direction == "up" else "server"
         links = Links(self.on, route, self.on.ip)
         below: Layer = links
+        if (mptcp := getattr(keys, "mptcp", None)) is not None and tunnel is None:
+            others = routes_of(self.on.topology, route.ends, mptcp)[1:]
+            links = replace(links, others=tuple(others))
+            below = Multipath(mptcp, links)
         if tunnel is not None:
             hears = getattr(keys, "transport", "udp") != "udp"
             place = ("tunnel", rest["tunnel_number"])
@@ -301,10 +306,16 @@ def uses_reverse(experiment: ExperimentKeys) -> bool:
 def route_of(topology: Topology, keys: Ends, index: int, key: str) -> Route:
     """Return the route of flow or source ``index``, whose table is ``key``. Raises ConfigError."""
     try:
-        ends = topology.ends(keys, index)
-        return topology.both_ways(*ends, keys.route, getattr(keys, "ack_route", None))
+        return route_of_ends(topology, keys, topology.ends(keys, index))
     except ConfigError as error:
         raise error.below(key) from None
+
+
+def route_of_ends(topology: Topology, keys: Ends, ends: tuple[str, str]) -> Route:
+    """Return the route of what ``keys`` describe: with MPTCP the first one. Raises ConfigError."""
+    if (mptcp := getattr(keys, "mptcp", None)) is not None:
+        return routes_of(topology, ends, mptcp)[0]
+    return topology.both_ways(*ends, keys.route, getattr(keys, "ack_route", None))
 
 
 def _carriers(tunnel: Tunnel, owners: Sequence[str]) -> list[int]:

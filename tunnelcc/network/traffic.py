@@ -17,6 +17,7 @@ from tunnelcc.config.tunnel import Tunnel
 from tunnelcc.hosts import costs
 from tunnelcc.network.datagrams import Datagrams, datagrams_of, datagrams_of_source
 from tunnelcc.network.layers import Layer, Links
+from tunnelcc.network.multipath import Multipath
 from tunnelcc.network.topology import Route, Step
 from tunnelcc.network.transport import Transport
 from tunnelcc.network.tunnels import Gateways, PacketTunnel, Relays
@@ -125,7 +126,12 @@ class Traffic:
     def tunnel(self) -> PacketTunnel | Relays | None:
         """The tunnel that it goes through first."""
         below = self.below.below if isinstance(self.below, Gateways) else self.below
-        return None if isinstance(below, Links) else below  # type: ignore[return-value]
+        return None if isinstance(below, (Links, Multipath)) else below  # type: ignore[return-value]
+
+    @property
+    def multipath(self) -> Multipath | None:
+        """The paths of its connection, if it has several."""
+        return self.below if isinstance(self.below, Multipath) else None
 
     @property
     def tunnel_keys(self) -> Tunnel | None:
@@ -186,7 +192,8 @@ class Traffic:
         if self.flow.transport == "quic" and (self.tunnel is None or links is not self.links):
             packet = links.quic_packet
             return packet.data, packet.ip
-        return links.mss, links.mss + links.on.tcp.header_bytes(links.ip)
+        paths, size = self.multipath, links.mss + links.on.tcp.header_bytes(links.ip)
+        return (links.mss if paths is None else paths.mss), size
 
     @property
     def outer_packets(self) -> list[int]:

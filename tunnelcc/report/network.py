@@ -136,7 +136,17 @@ def _cross_traffic(network: ResolvedNetwork) -> Section:
 
 
 def _links_of(traffic: Traffic) -> str:
-    """Return the links to the server, and those of another way back."""
+    """Return the links to the server, and those of another way back.
+
+    With MPTCP: those of each path.
+    """
+    if (paths := traffic.multipath) is not None:
+        lines = (" + ".join(it.link for it in route.to_server) for route in paths.routes)
+        backups = [it in paths.keys.backup for it in paths.keys.paths]
+        return "\n".join(
+            f"{line} (backup)" if backup else line
+            for line, backup in zip(lines, backups, strict=True)
+        )
     there, back = (
         [_shared(step.link, share) for step, share in traffic.below.loads_of(end).items()]
         for end in ("client", "server")

@@ -73,6 +73,18 @@ class FlowPart(Part):
     """Mean time from sending until playing (NaN: no playout buffer), s."""
     delay_series: Series
     """Mean time until arrival since the last sample (NaN: none arrived), s."""
+    paths_reordered: float | None
+    """Share of the bytes that came before earlier ones, over another path (NaN: the flow has one
+    path)."""
+    paths_hol_delay_mean: float | None
+    """Mean time that a byte waited at the receiver for earlier ones of other paths (head-of-line
+    delay), s."""
+    paths_hol_delay_max: float | None
+    """Longest of these times, s."""
+    paths_duplicates: int | None
+    """Bytes that came a second time, over another path, byte."""
+    paths_reinjected: int | None
+    """Bytes that the sender gave to a second path, byte."""
 
 class ConnectionPart(Part):
     """A connection of TCP, QUIC, KCP or RUDP: a flow's own, or a tunnel's."""

@@ -300,4 +300,6 @@ class Parts:
     def path_leg(self, flow: int) -> ConnectionPart:
         """Return the connection that crosses the path: the carrier, or a plain flow's only one."""
         legs = self.legs[flow]
+        if self.network.flows[flow].traffic.multipath is not None:
+            return max(legs, key=lambda leg: leg.payload_bytes or 0)
         return legs[path_leg([leg.name for leg in legs])]

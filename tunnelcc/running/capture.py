@@ -62,7 +62,12 @@ class Capture:
     failed: str = field(default="", init=False)
 
     def spec(self, network: ResolvedNetwork) -> Spec:
-        """Return the specification. Raises ConfigError for a place that does not exist."""
+        """Return the specification. Raises ConfigError for what cannot be captured."""
+        for flow in network.flows:
+            if (paths := flow.traffic.multipath) is not None:
+                key = f"flows.{flow.group}.mptcp.paths"
+                expected = "no value with a capture, which knows no options of MPTCP"
+                raise ConfigError(Problem(key, list(paths.keys.paths), expected))
         return {
             "file": os.devnull if self.file is None else str(self.file),
             "qlog": "" if self.qlog is None else str(self.qlog),

@@ -16,6 +16,7 @@ from tunnelcc.catalog.values import datagram_headers
 from tunnelcc.config import CrossTraffic, Flow, Hosts, Ping
 from tunnelcc.hosts.kernels import kernels
 from tunnelcc.network.draws import uniform
+from tunnelcc.network.multipath import Multipath
 from tunnelcc.network.resolved import ResolvedNetwork, ResolvedTunnel
 from tunnelcc.network.topology import ResolvedLink, Route, Step, half_of
 from tunnelcc.network.traffic import Traffic
@@ -150,6 +151,7 @@ class _Builder:
             "app_per_byte": {side: traffic.app_cost(side) for side in ("client", "server")},
             "cc": congestion(flow.cc),
             "quic": None,
+            "multipath": self._multipath(traffic.multipath),
             "carrier_cc": congestion(carrier or own_cc),
             "preamble": _preamble(traffic),
             "datagrams": _datagrams(traffic),
@@ -161,6 +163,19 @@ class _Builder:
             settings, alike["cc"] = flow_quic(traffic)
             alike["quic"] = _place_in(self.quic, settings)
         return alike | tcp  # and what the flow has beside "tcp"
+
+    def _multipath(self, layer: Multipath | None) -> Spec | None:
+        """The paths of a connection of MPTCP; None: it has one."""
+        if layer is None:
+            return None
+        paths = zip(layer.keys.paths, layer.routes, strict=True)
+        return {
+            "scheduler": layer.keys.scheduler.replace("-", "_"),
+            "paths": [
+                {"route": self._number(route), "backup": path in layer.keys.backup}
+                for path, route in paths
+            ],
+        }
 
     def _access(self, gateways: Gateways | None) -> Spec:
         """The routes between the flow's hosts and the gateways of its tunnel."""
@@ -269,7 +284,8 @@ def _flow_tcp(traffic: Traffic) -> dict[str, Spec]:
     """The TCP settings of a flow's connections."""
     if traffic.tunnel is None:
         transport = traffic.transport
-        return {"tcp": spec_tcp.flow_tcp(transport, traffic.flow.window, traffic.links.ip)}
+        spec = spec_tcp.flow_tcp(transport, traffic.flow.window, traffic.links.ip)
+        return {"tcp": spec if traffic.multipath is None else spec_tcp.subflow_tcp(spec)}
     from tunnelcc.specification.tunnels import flow_tcp  # as in _Builder._tunnel()
 
     return flow_tcp(traffic)

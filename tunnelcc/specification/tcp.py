@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from tunnelcc.config import Hosts, Tcp, Tunnel
 from tunnelcc.config.tcp import TIMESTAMP_BYTES
 from tunnelcc.hosts.kernels import kernels
+from tunnelcc.network.multipath import MAPPING, SEGMENT_OPTIONS, SYN_OPTIONS
 from tunnelcc.network.transport import UNSCALED_WINDOW, Transport, full_segments
 from tunnelcc.specification.parts import Spec, nanoseconds, same
 
@@ -49,6 +50,15 @@ def flow_tcp(transport: Transport, window: int | None, ip: int) -> Spec:
     """
     spec = path_tcp(transport, transport.mss, ip)
     return with_receive_buffer(transport, spec, window) | sized_send_buffer(transport, window)
+
+
+def subflow_tcp(spec: Spec) -> Spec:
+    """Return the settings ``spec`` with the options that a subflow of MPTCP has in its headers."""
+    return spec | {
+        "header_bytes": spec["header_bytes"] + SEGMENT_OPTIONS,
+        "syn_bytes": spec["syn_bytes"] + SYN_OPTIONS,
+        "mapping_bytes": MAPPING,
+    }
 
 
 def with_receive_buffer(transport: Transport, spec: Spec, asked: int | None) -> Spec:

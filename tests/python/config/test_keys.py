@@ -156,6 +156,9 @@ BAD_VALUES = {
     "flows.direction": ["left", "UP", 1],
     "flows.route": NOT_A_ROUTE,
     "flows.ack_route": NOT_A_ROUTE,
+    "flows.mptcp.paths": ["a", [], ["a"], ["a", 5], ["a", ["b"]], 5],
+    "flows.mptcp.backup": ["a", ["a"], [5], 5],
+    "flows.mptcp.scheduler": ["fastest", "", 5],
     "flows.tunnel": [5, "two\nlines", ["wireguard"]],
     "cross_traffic.from": NOT_A_HOST,
     "cross_traffic.to": NOT_A_HOST,
@@ -344,6 +347,8 @@ def _settings_around(key: str) -> dict[str, object]:
             f"{where}.between": ["client", "server"],
             f"{group}.routes": [["client", "server"]],
         }
+    if table == "mptcp":
+        around |= {f"{group}.paths": ["b", "c"]}
     if key in ("flows.stream_window", "flows.connection_window") or name.startswith("first_"):
         around |= {"flows.transport": "quic"}
     if table == "kcp":

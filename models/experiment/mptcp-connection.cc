@@ -1,0 +1,33 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "mptcp-connection.h"
+
+namespace tunnelcc
+{
+
+std::unique_ptr<MptcpConnection>
+JoinSubflows(EventLoop& loop,
+             const TcpSpec& tcp,
+             const MultipathSpec& multipath,
+             const std::vector<Leg*>& subflows)
+{
+    auto connection = std::make_unique<MptcpConnection>();
+    connection->ends = MakePerEnd(End::CLIENT, [&](End end) {
+        return std::make_unique<MptcpEndpoint>(loop, tcp, multipath, end == End::CLIENT);
+    });
+    for (size_t path = 0; path < subflows.size(); ++path)
+    {
+        PerEnd<MappingLog>& mappings = connection->mappings.emplace_back();
+        for (End end : ENDS)
+        {
+            connection->ends[end]->AddSubflow(*subflows[path]->Tcp()[end],
+                                              mappings[end],
+                                              mappings[Other(end)],
+                                              multipath.paths[path].backup);
+        }
+    }
+    return connection;
+}
+
+} // namespace tunnelcc

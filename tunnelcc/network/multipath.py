@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The layer of a connection whose subflows go over several paths."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import inf
+
+from tunnelcc.config.multipath import Mptcp
+from tunnelcc.errors import ConfigError, Problem, nearest
+from tunnelcc.network.layers import Layer, Links
+from tunnelcc.network.topology import Route, Step, Topology
+
+#: Bytes of options of MPTCP in each segment with data (RFC 8684, section 3.3: a mapping with 64
+#: bits, a data ACK with 32, padded), and those of them that a pure ACK has not, whose data ACK has
+#: 64 bits (Linux 7.3 mptcp_established_options_dss()).
+SEGMENT_OPTIONS, MAPPING = 24, 12
+#: Of MP_CAPABLE or MP_JOIN in a SYN, about (sections 3.1 and 3.2: 4 to 16).
+SYN_OPTIONS = 12
+
+
+@dataclass(frozen=True, eq=False)
+class Multipath(Layer):
+    """Paths side by side. ``below``: the links of the first one, and of the others."""
+
+    keys: Mptcp
+    below: Links
+
+    @property
+    def routes(self) -> tuple[Route, ...]:
+        """All paths, as they are given."""
+        return (self.below.route, *self.below.others)
+
+    @property
+    def mss(self) -> int:
+        """The payload (bytes) of full segments, the same on all paths."""
+        on = self.below.on
+        most = min(on.mss(self.below.mtu, it, self.below.ip) for it in self.routes)
+        return most - SEGMENT_OPTIONS
+
+    @property
+    def way(self) -> Sequence[Step]:
+        """The links of the fastest path that is no backup."""
+        return min((it.steps for it in self._used), key=self.below.on.topology.delay)
+
+    @cached_property
+    def _used(self) -> list[Route]:
+        pairs = zip(self.keys.paths, self.routes, strict=True)
+        return [route for path, route in pairs if path not in self.keys.backup]
+
+    def loads_of(self, end: str) -> dict[Step, float]:
+        """Return the links of all paths, each with the share that its rate is of all rates.
+
+        Links that paths share have the sum. A backup has none.
+        """
+        links = self.below.on.topology.links
+
+        def rate_of(route: Route) -> float:
+            rates = (links[it.link].direction(it.is_reverse).rate for it in route.sent_by(end))
+            return min((it for it in rates if it is not None), default=inf)
+
+        rates = {route: rate_of(route) for route in self._used}
+        if inf in rates.values():  # those without a limit take all
+            rates = {route: float(rate == inf) for route, rate in rates.items()}
+        total = sum(rates.values())
+        shares = [(it, rates.get(it, 0.0) / total) for it in self.routes]
+        return self.below.loads_on(shares, end)
+
+
+def routes_of(topology: Topology, ends: tuple[str, str], keys: Mptcp) -> list[Route]:
+    """Return the route of each path. Raises ConfigError with the key mptcp.paths."""
+    found: list[Route] = []
+    for path in keys.paths:
+        try:
+            via = _over(topology, ends, path) if isinstance(path, str) else path
+            route = topology.both_ways(*ends, via)
+        except ConfigError as error:
+            raise ConfigError(
+                *(Problem("mptcp.paths", it.value, it.expected, it.hint) for it in error.problems)
+            ) from None
+        if route in found:
+            hosts = " → ".join(topology.hosts_of(route.client, route.to_server))
+            raise ConfigError(
+                Problem("mptcp.paths", path, f"paths that differ from each other (this is {hosts})")
+            )
+        found.append(route)
+    return found
+
+
+def _over(topology: Topology, ends: tuple[str, str], name: str) -> list[str]:
+    """Return the hosts of the fastest route that crosses a link. Raises ConfigError."""
+    link = topology.links.get(name)
+    if link is None:
+        listed = ", ".join([*topology.links][:12])
+        hint = nearest(name, topology.links)
+        raise ConfigError(Problem("", name, f"a link ({listed}), or a list of hosts", hint))
+    ways = []
+    for near, far in (link.ends, link.ends[::-1]):
+        before = topology.hosts_of(ends[0], topology.route(ends[0], near))
+        hosts = [*before, *topology.hosts_of(far, topology.route(far, ends[1]))]
+        if len({*hosts}) == len(hosts):
+            ways.append(hosts)
+    if not ways:
+        expected = f"a link on some route from {ends[0]} to {ends[1]} that visits no host twice"
+        raise ConfigError(Problem("", name, expected, "list its hosts instead"))
+    return min(ways, key=lambda hosts: topology.delay(topology.route(*ends, hosts)))
