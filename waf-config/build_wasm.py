@@ -26,15 +26,18 @@ MODULE, PACKAGE, RECORD = "tunnelcc.wasm", "tunnelcc-package.wasm", "tunnelcc.sh
 
 # Rooms that the native build alone has.
 NATIVE = {"interop", "nodes", "python", "socket", "tun"}
-# Their headers alone are used: models/wasm/no-capture.cc and no-modules.cc stand in for them.
+# Of `modules`, the headers alone are used: models/wasm/no-modules.cc stands in for it. Of `wire`,
+# the laboratory has all but files; in the package's module, no-capture.cc stands in for it.
 NO_FILES = {"modules", "wire"}
 
 # No hot path: compiled for size. The package's module alone has the last ones.
 SMALL = (
     *(f"spec/{file.name}" for file in sorted((MODELS / "spec").glob("*.cc"))),
-    *("probe/columns.cc", "wasm/no-capture.cc", "wasm/no-modules.cc"),
+    *("probe/columns.cc", "wasm/no-modules.cc"),
 )
-OF_PACKAGE = ("wasm/package.cc", "experiment/model-version.cc")
+OF_PACKAGE = ("wasm/package.cc", "experiment/model-version.cc", "wasm/no-capture.cc")
+# The laboratory's alone: captures, in memory. They may throw, which ends the run here.
+TRACES = "wasm/trace.cc"
 
 COMPILE = (
     *(sys.executable, "-m", "ziglang", "c++", "--target=wasm32-wasi", "-std=c++20"),
@@ -42,6 +45,8 @@ COMPILE = (
     *("-ffp-contract=off", "-fno-exceptions", "-DNDEBUG", "-fvisibility=hidden"),
     *(f"-I{MODELS}", f"-isystem{JSON}"),
 )
+# Captures throw where a browser has nobody to catch: models/wasm/trace.cc ends the run then.
+OF_TRACES = ("-fexceptions", "-fignore-exceptions")
 LINK = ("-mexec-model=reactor", "-s", "-Wl,--gc-sections")
 
 
@@ -87,29 +92,38 @@ def build(folder: Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     # Most of the time of compiling goes into headers, so all models are one unit.
     small = [MODELS / file for file in (*SMALL, *OF_PACKAGE)]
+    wire = [it for it in sorted((MODELS / "wire").glob("*.cc")) if it.name != "record-file.cc"]
+    traces = folder / "traces.cc"
+    traces.write_text("".join(f'#include "{file}"\n' for file in (*wire, MODELS / TRACES)))
     unit = folder / "models.cc"
     unit.write_text(
         "".join(
             f'#include "{file}"\n'
             for file in sources()
-            if file.suffix == ".cc" and file not in small and file.parent.name not in NO_FILES
+            if file.suffix == ".cc"
+            and file not in (*small, MODELS / TRACES)
+            and file.parent.name not in NO_FILES
         )
     )
     script, digest = Path(__file__).with_name("model-digest.py"), folder / "model-digest.h"
     subprocess.run([sys.executable, str(script), str(digest)], check=True)
-    objects = [folder / f"{file.stem}.o" for file in (unit, *small)]
+    units = (unit, traces, *small)
+    objects = [folder / f"{file.stem}.o" for file in units]
     with ThreadPoolExecutor(2) as pool:
         list(
             pool.map(
-                lambda file, level, target: subprocess.run(
-                    [*COMPILE, f"-I{folder}", level, "-c", str(file), "-o", str(target)], check=True
+                lambda file, options, target: subprocess.run(
+                    [*COMPILE, f"-I{folder}", *options, "-c", str(file), "-o", str(target)],
+                    check=True,
                 ),
-                (unit, *small),
-                ("-O2", *["-Os"] * len(small)),
+                units,
+                (("-O2",), ("-Os", *OF_TRACES), *[("-Os",)] * len(small)),
                 objects,
             )
         )
-    for name, parts in ((MODULE, objects[: -len(OF_PACKAGE)]), (PACKAGE, objects)):
+    shared = [it for it in objects if it.stem != traces.stem]
+    of_page = objects[: -len(OF_PACKAGE)]
+    for name, parts in ((MODULE, of_page), (PACKAGE, shared)):
         link = [*COMPILE, *LINK, *map(str, parts), "-o", str(folder / name)]
         subprocess.run(link, check=True)
     (folder / RECORD).write_text(wanted)

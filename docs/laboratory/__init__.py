@@ -27,6 +27,7 @@ from tunnelcc.config.path import Policer
 from tunnelcc.errors import ConfigError
 from tunnelcc.network.draws import MOST_PHASE, uniform
 from tunnelcc.network.resolved import ResolvedNetwork
+from tunnelcc.running.capture import Capture
 from tunnelcc.scenario import Experiment
 from tunnelcc.schema.units import parse_buffer, parse_probability, parse_rate, parse_time
 from tunnelcc.specification import experiment_spec
@@ -219,8 +220,10 @@ _MOST_FLOWS = 8
 _STARTS = re.compile(r"^flows\.\d\.(start|data_start|carrier)$")
 _SCRIPTS = (
     "python.mjs", "table.mjs", "causes.mjs", "experiment.mjs", "scenario.mjs", "summary.mjs",
-    "figures.mjs", "maps.mjs", "page.mjs",
+    "figures.mjs", "maps.mjs", "trace.mjs", "packets.mjs", "page.mjs",
 )  # fmt: skip
+
+_OF_WORKER = ("experiment.mjs", "engine.mjs", "trace.mjs", "worker.mjs")
 
 
 def page(module: Path, home: str) -> str:
@@ -236,7 +239,7 @@ def page(module: Path, home: str) -> str:
         "library": library,
         "license": (HERE / "uplot/LICENSE").read_text("utf-8"),
         "script": script,
-        "worker": _plain(_module("engine.mjs")) + "\n" + _plain(_module("worker.mjs")),
+        "worker": "\n".join(_plain(_module(it)) for it in _OF_WORKER),
         "module": _packed(module.read_bytes()),
         "data": _packed(json.dumps(data(), separators=(",", ":")).encode()),
         "home": home,
@@ -448,6 +451,7 @@ def _template(name: str) -> dict[str, Any] | None:
         "carriers": [it.carrier for it in found.flows[:_MOST_FLOWS]],
         "room": _room(found),
         "world": cause_table.world(found),
+        "capture": Capture("packets", ("path", "client", "server")).spec(found),
         "legs": 1 if name == "none" else 2 + len(found.first.below.hops),
     }
 

@@ -8,7 +8,9 @@ export class Refused extends Error {}
  * Make a function that runs specifications.
  * @param {WebAssembly.Module} module
  * @param {(seconds: number) => void} progress told of simulated time a few times a second
- * @returns {(specification: string) => string} specification to result, both JSON. Throws Refused.
+ * @returns {{run: (specification: string) => string, trace: (specification: string, capture: string, from: number) => {file: Uint8Array, early: string}}}
+ *   `run`: specification to result, both JSON; `trace`: to the packets that the capture asks for, pcapng, from
+ *   a time on, s, and to the counts of those before. Both throw Refused.
  */
 export function makeEngine(module, progress = () => {}) {
   /** @type {any} */ let exports = null;
@@ -52,21 +54,29 @@ export function makeEngine(module, progress = () => {}) {
     if (name !== "tunnelcc") (imports[name] ??= {})[member] = wasi[member] ?? (() => 8);
   }
 
-  return (specification) => {
+  /** @param {string} input @param {() => number} call @returns {Uint8Array} */
+  const answer = (input, call) => {
     if (!exports) {
       exports = new WebAssembly.Instance(module, /** @type {any} */ (imports)).exports;
       exports._initialize();
     }
-    const bytes = new TextEncoder().encode(specification);
+    const bytes = new TextEncoder().encode(input);
     message = "";
     try {
       const place = exports.input(bytes.length); // may let the memory grow
       new Uint8Array(exports.memory.buffer, place, bytes.length).set(bytes);
-      const start = exports.run();
-      return text(start, exports.outputSize());
+      const start = call();
+      return new Uint8Array(exports.memory.buffer, start, exports.outputSize());
     } catch (error) {
       exports = null; // what it was doing is not finished
       throw message ? new Refused(message) : error;
     }
+  };
+  return {
+    run: (specification) => new TextDecoder().decode(answer(specification, () => exports.run())),
+    trace(specification, capture, from) {
+      const file = answer(`${specification}\n${capture}`, () => exports.trace(from)).slice();
+      return { file, early: new TextDecoder().decode(answer("", () => exports.early())) };
+    },
   };
 }

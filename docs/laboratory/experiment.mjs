@@ -21,6 +21,7 @@
  *   the first kind, from one on
  * @property {number[]} carriers of the first kind's flows
  * @property {number} room bytes that the buffer must have at least
+ * @property {any} capture of its packets: CaptureSpec of models/spec/capture-spec.h
  * @property {any} world what the table of causes asks of it (causes.py)
  * @property {number} legs connections of a flow, at most
  *

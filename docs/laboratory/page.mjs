@@ -6,6 +6,8 @@ import {
   commandLine, differing, hasCarrier, kinds, numberOf, problemsOf, readAddress, specification, stateOf, toml, values, writeAddress,
 } from "./experiment.mjs";
 import { AXES, METRICS, Pool, cellText, colours, fillMap, parts } from "./maps.mjs";
+import { Film, SPEEDS } from "./packets.mjs";
+import { livesOf, traceOf } from "./trace.mjs";
 import { readScenario } from "./scenario.mjs";
 import { differences, rounded, summary } from "./summary.mjs";
 
@@ -141,6 +143,7 @@ function fillForm() {
   element("map-metric").append(...Object.entries(METRICS).map(([name, it]) => new Option(it.name, name)));
   element("map-x").value = "rtt";
   element("map-y").value = "loss";
+  fillPackets();
   element("preset").append(...Object.entries(data.stories).map(([name, it]) => new Option(it.title, name)));
   /** @type {Record<string, () => void>} */
   const clicked = {
@@ -235,6 +238,9 @@ function choose(key) {
 }
 
 function showChoices() {
+  element("packets-shown").hidden = true; // they are of another run
+  if (film?.isPlaying) film.pause();
+  element("packets-status").textContent = "";
   const { choices, preset, pinned } = state;
   element("preset").value = preset;
   element("story").hidden = !preset;
@@ -385,6 +391,107 @@ function limitedWords(cause) {
   if (!cause) return "–";
   const share = `${Number((100 * cause.share).toPrecision(3))} % of the time`;
   return `${cause.text}, ${share}${cause.keys ? `; ${cause.keys} changes it` : ""}`;
+}
+
+/** A trace has at most so many bytes, and this many packets of 1500 bytes could pass the link in its time. */
+const TRACE = { bytes: 8e6, packets: 3000 };
+/** A trace lasts this many RTTs, if the packets allow it. */
+const TRACE_RTTS = 25;
+/** @type {Film} */ let film;
+/** @type {Worker | null} */ let tracer = null;
+
+function fillPackets() {
+  film = new Film(element("film"), (words) => (element("packets-status").textContent = words));
+  element("packets-speed").append(...SPEEDS.map((it) => new Option(`${it} s`, String(it), it === 4, it === 4)));
+  const from = () => Math.round(Number(element("packets-from").value) * numberOf(data, state.choices, "duration") * 0.95) / 100;
+  const showFrom = () => {
+    element("packets-from-value").textContent = `${from()} s`;
+    element("packets-from").setAttribute("aria-valuetext", `${from()} s`);
+  };
+  const showPlaying = () => (element("packets-play").textContent = film.isPlaying ? "Pause" : "Play");
+  element("packets-from").addEventListener("input", showFrom);
+  element("packets-speed").addEventListener("input", () => (film.speed = Number(element("packets-speed").value)));
+  /** @type {Record<string, () => void>} */
+  const clicked = {
+    show: () => trace(from()),
+    play: () => (film.isPlaying ? film.pause() : film.play()),
+    back: () => film.stepPacket(-1),
+    next: () => film.stepPacket(1),
+    "rtt-back": () => film.stepRtt(-1),
+    rtt: () => film.stepRtt(1),
+    save: saveFilm,
+  };
+  for (const [name, act] of Object.entries(clicked)) {
+    element(`packets-${name}`).addEventListener("click", () => {
+      act();
+      showPlaying();
+    });
+  }
+  setInterval(showPlaying, 500); // the film may have come to its end
+}
+
+/** Ask for the packets from a time on. @param {number} from s */
+function trace(from) {
+  const { choices } = state;
+  if (problemsOf(data, choices).length > 0) return;
+  const number = (/** @type {string} */ key) => numberOf(data, choices, key);
+  const rtt = Math.max(number("rtt"), number("other_rtt"));
+  const most = (8 * 1500 * TRACE.packets) / Math.max(number("rate"), number("later_rate"));
+  const until = Math.min(number("duration"), from + Math.min(TRACE_RTTS * rtt, Math.max(most, 2 * rtt)));
+  const { specification: spec, capture, of } = traceOf(data, choices);
+  // A little longer: what is under way at the beginning and at the end has been sent and arrives.
+  const margin = rtt + bufferTime(spec);
+  element("packets-status").textContent = "The run is repeated, and its packets are traced.";
+  if (!tracer) {
+    tracer = new Worker(engine.address);
+    tracer.postMessage({ module });
+  }
+  tracer.onmessage = ({ data: message }) => {
+    if (message.progress !== undefined) return;
+    if (message.failure) {
+      element("packets-status").textContent = message.failure;
+      return;
+    }
+    const made = livesOf(message.packets, of);
+    element("packets-shown").hidden = false;
+    film.show(made, { begin: from, end: until, rtt: number("rtt"), hasTunnel: of.hasTunnel });
+    document.body.dataset.packets = String(made.lives.length);
+    if (!matchMedia("(prefers-reduced-motion: reduce)").matches) film.play();
+    element("packets-play").textContent = film.isPlaying ? "Pause" : "Play";
+  };
+  const asked = { ...spec, duration: Math.round(Math.min(number("duration"), until + margin) * 1e9) };
+  tracer.postMessage({
+    specification: JSON.stringify(asked), capture: JSON.stringify({ ...capture, limit: TRACE.bytes }), from: Math.max(0, from - margin),
+  });
+}
+
+/** For how long a packet may wait in a full queue, s. @param {any} spec */
+const bufferTime = (spec) => (8 * spec.links[0].forward.buffer_bytes) / spec.links[0].forward.rate;
+
+/** Record the film from here on, as long as it plays, 20 s at most. */
+function saveFilm() {
+  if (typeof MediaRecorder === "undefined") {
+    element("packets-status").textContent = "This browser cannot record a film.";
+    return;
+  }
+  const recorder = new MediaRecorder(element("film").captureStream(30), { mimeType: "video/webm" });
+  /** @type {Blob[]} */ const parts = [];
+  recorder.ondataavailable = (event) => parts.push(event.data);
+  recorder.onstop = () => {
+    const film = new Blob(parts, { type: "video/webm" });
+    const link = Object.assign(document.createElement("a"), { href: URL.createObjectURL(film), download: "packets.webm" });
+    document.body.dataset.film = String(film.size);
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+  };
+  recorder.start();
+  film.play();
+  const begin = performance.now();
+  const watch = setInterval(() => {
+    if (film.isPlaying && performance.now() - begin < 20_000) return;
+    clearInterval(watch);
+    recorder.stop();
+  }, 200);
 }
 
 /** @type {Pool | null} */ let pool = null;

@@ -2,16 +2,22 @@
 /** @file The worker: it is sent the module once, then specifications; see Engine in page.mjs. */
 
 import { makeEngine } from "./engine.mjs";
+import { readCapture } from "./trace.mjs";
 
-/** @type {(specification: string) => string} */ let run;
+/** @type {ReturnType<typeof makeEngine>} */ let engine;
 onmessage = ({ data }) => {
   if (data.module) {
-    run = makeEngine(data.module, (seconds) => postMessage({ progress: seconds }));
+    engine = makeEngine(data.module, (seconds) => postMessage({ progress: seconds }));
     return;
   }
   const begin = performance.now();
   try {
-    const result = JSON.parse(run(data.specification));
+    if (data.capture) {
+      const { file, early } = engine.trace(data.specification, data.capture, data.from);
+      postMessage({ packets: readCapture(file, early) });
+      return;
+    }
+    const result = JSON.parse(engine.run(data.specification));
     postMessage({ result, milliseconds: performance.now() - begin });
   } catch (error) {
     const isMemory = error instanceof RangeError || error instanceof WebAssembly.RuntimeError;

@@ -170,6 +170,48 @@ async function maps(tab, name) {
   check(shown.filter((it) => /^([+−]\d+ %|× [\d.]+|–)$/.test(it)).length === 64, `${name}: differences: ${shown.slice(0, 8)}`);
 }
 
+/** Packets move, step by step, and as a film that is saved. */
+async function packets(tab, name) {
+  await open(tab, "#rate=10Mbps&tunnel=wireguard&flows=2&loss=1%25");
+  await settled(tab, 0);
+  await tab.$eval("#packets-from", (it) => { it.value = 50; it.dispatchEvent(new Event("input")); });
+  await tab.$eval("#packets-show", (it) => it.click());
+  await tab.waitForFunction(() => document.body.dataset.packets, { timeout: 60000 });
+  check(Number(await tab.evaluate(() => document.body.dataset.packets)) > 500, `${name}: a trace of ${await tab.evaluate(() => document.body.dataset.packets)} packets`);
+  check((await text(tab, "#packets-play")) === "Pause", `${name}: they move`);
+  await new Promise((done) => setTimeout(done, 1500));
+  await tab.$eval("#packets-play", (it) => it.click());
+  const clock = async () => Number.parseFloat(await text(tab, "#packets-status"));
+  const begin = await clock();
+  check(begin > 9.5, `${name}: they stand: ${await text(tab, "#packets-status")}`);
+  await tab.$eval("#packets-next", (it) => it.click());
+  const next = await clock();
+  check(next > begin && next < begin + 0.01, `${name}: a step to the next packet: ${next}`);
+  await tab.$eval("#packets-back", (it) => it.click());
+  check((await clock()) <= begin + 1e-4, `${name}: and back`);
+  await tab.$eval("#packets-rtt", (it) => it.click());
+  check(Math.abs((await clock()) - begin - 0.04) < 0.005, `${name}: a step of an RTT`);
+  const colours = await tab.$eval("#film", (it) => {
+    const { data } = it.getContext("2d").getImageData(0, 0, it.width, it.height);
+    const found = new Set();
+    for (let i = 0; i < data.length; i += 4) found.add(data.slice(i, i + 3).join());
+    return found.size;
+  });
+  check(colours > 5, `${name}: something is drawn, in ${colours} colours`);
+  const each = await tab.evaluate(() => {
+    const from = performance.now();
+    for (let i = 0; i < 100; ++i) film.draw();
+    return (performance.now() - from) / 100;
+  });
+  check(each < 16 * PATIENCE, `${name}: a picture takes ${each.toFixed(2)} ms`);
+  await tab.evaluate(() => { HTMLAnchorElement.prototype.click = () => {}; });
+  await tab.$eval("#packets-save", (it) => it.click());
+  await new Promise((done) => setTimeout(done, 1500));
+  await tab.$eval("#packets-play", (it) => it.click());
+  await tab.waitForFunction(() => document.body.dataset.film, { timeout: 20000 });
+  check(Number(await tab.evaluate(() => document.body.dataset.film)) > 1000, `${name}: a film of ${await tab.evaluate(() => document.body.dataset.film)} bytes`);
+}
+
 /** A run can be stopped; one that is too large is refused. */
 async function limits(tab, name) {
   await open(tab, "#rate=500Mbps&duration=60s");
@@ -241,6 +283,7 @@ for (const [name, options] of Object.entries(BROWSERS)) {
     await keyboard(tab, name);
     await comparisons(tab, name);
     await maps(tab, name);
+    await packets(tab, name);
     await limits(tab, name);
     check(problems.length === 0, `${name}: the console has no errors ${problems}`);
     await strangers(tab, name);

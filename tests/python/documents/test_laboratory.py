@@ -327,7 +327,7 @@ def test_results_are_those_of_the_native_models_to_the_bit(wasm: Path, tmp_path:
 
 
 def test_page_is_small(wasm: Path) -> None:
-    assert len(gzip.compress(wasm.read_bytes(), 9)) < 320_000
+    assert len(gzip.compress(wasm.read_bytes(), 9)) < 370_000
     assert len(laboratory.page(wasm, "index.html")) < 1_000_000
 
 
@@ -372,13 +372,62 @@ def test_numbers_are_the_metrics(wasm: Path, tmp_path: Path) -> None:
         assert shown["queueDelayP95"] == pytest.approx(run.metric("queue_delay_p95"), rel=1e-9)
 
 
+@pytest.mark.parametrize(
+    "choices",
+    [
+        {"loss": "1%", "flows": "2"},
+        {"tunnel": "wireguard", "flows": "2", "other_cc": "cubic"},
+        {"tunnel": "openvpn-2.6-tcp", "flows": "3", "buffer": "0.5bdp"},
+        {"tunnel": "kcptun", "queue": "fq-codel", "beside": "call"},
+        {"tunnel": "ethudp", "other_rtt": "80ms"},
+        {"cc": "prague", "queue": "dualpi2", "other_cc": "cubic"},
+    ],
+)
+def test_packets_are_those_of_the_run(choices: Choices, wasm: Path, tmp_path: Path) -> None:
+    few = laboratory.DEFAULTS | {"rate": "10Mbps", "duration": "5s"} | choices
+    (page,) = in_node([address(few) + " trace"], tmp_path, wasm)
+    assert not page["problems"]
+    result = json.loads(page["result"])
+    whole, later = (it["lives"] for it in page["traces"])
+    forward = [it for it in whole if it["isForward"]]
+
+    def count(fate: str) -> int:
+        return sum(it["fate"].startswith(fate) for it in forward)
+
+    assert len(forward) == result["link_packets"][0][0]
+    assert count("dropped") == result["link_queue_drops"][0][0]
+    assert count("lost") == result["link_random_losses"][0][0]
+    assert count("marked") == (result.get("link_marks", [[0]])[0][0] or 0)
+    # What neither arrives nor is lost is in the queue or under way at the end.
+    link = page["spec"]["links"][0]["forward"]
+    arrived = [
+        it for it in forward if it["end"] is not None and it["fate"][:4] not in ("drop", "lost")
+    ]
+    most = link["buffer_bytes"] + link["rate"] / 8 * 0.08
+    assert sum(it["bytes"] for it in forward if it["end"] is None) <= most
+    waits = [it["leaves"] - it["begin"] for it in arrived]
+    assert min(waits) >= 0
+    if few["queue"] == "drop-tail":  # others let flows wait for one another
+        assert max(waits) <= 8 * link["buffer_bytes"] / link["rate"] + 0.01
+    if few["tunnel"] == "none":
+        resent = sum(it["isResent"] for it in forward)
+        assert resent == sum(result["retransmits"])
+    # A trace that begins later has the same packets.
+    since = [it for it in whole if it["begin"] >= 1]
+    assert [{**it, "isResent": 0} for it in later] == [{**it, "isResent": 0} for it in since]
+    if few["tunnel"] == "wireguard":
+        entered = [it for it in page["traces"][0]["inner"] if it["isIn"]]
+        outer = [it for it in forward if it["isTunnel"] and it["isData"]]
+        assert len(entered) == pytest.approx(len(outer), rel=0.02)
+
+
 def test_refused_specification_is_told_and_the_next_runs(wasm: Path, tmp_path: Path) -> None:
     spec = spec_text(experiment_spec(tc.Experiment(duration="1s")))
     script, engine = tmp_path / "refused.mjs", (modules() / "engine.mjs").as_uri()
     script.write_text(
         f"import {{ makeEngine, Refused }} from {json.dumps(engine)};\n"
         "import { readFileSync } from 'node:fs';\n"
-        "const run = makeEngine(new WebAssembly.Module(readFileSync(process.argv[2])));\n"
+        "const { run } = makeEngine(new WebAssembly.Module(readFileSync(process.argv[2])));\n"
         "for (const text of ['{', '{\"flows\": 7}', process.argv[3]]) {\n"
         "  try { console.log(JSON.parse(run(text)).events); }\n"
         "  catch (error) { console.log(error instanceof Refused, error.message); }\n"
