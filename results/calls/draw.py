@@ -2,24 +2,23 @@
 """Draw calls through every tunnel that carries UDP, and write the table of the page.
 
 ``.venv/bin/python results/calls/draw.py`` runs the sweep that the store (``runs``) does not have,
-and writes the SVG file and the table beside this one. Values are means over seeds, whiskers reach
+and writes the SVG file and the tables beside this one. Values are means over seeds, whiskers reach
 from the least to the most.
 """
 
 from __future__ import annotations
 
-import csv
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from matplotlib.figure import Figure
 
 import tunnelcc as tc
 from tunnelcc.plots import gallery
 
 HERE = Path(__file__).parent
-SWEEP = HERE.parents[1] / "scenarios/sweeps/calls.toml"
+SWEEPS = HERE.parents[1] / "scenarios/sweeps"
 CALL, DOWNLOAD = 1, 0  # flows
 QUEUES = {"drop-tail": ("drop-tail", "#E69F00", "o"), "fq-codel": ("FQ-CoDel", "#0072B2", "s")}
 
@@ -30,8 +29,13 @@ def _values(run: Any, queue: str, metric: str, flow: int, scale: float = 1.0) ->
     return gallery.mean_and_ends(values.transpose("tunnel", "seed").values)
 
 
-def through_tunnels(run: Any) -> Figure:
+#: Opens a sweep's results by its name.
+Open = Callable[[str], Any]
+
+
+def through_tunnels(results: Open) -> Figure:
     """MOS and p99 delay of the call, and what the download has."""
+    run = results("calls")
     tunnels = [str(it) for it in run["tunnel"].values]
     scores = _values(run, "drop-tail", "flow_mos", CALL)[0]
     order = sorted(range(len(tunnels)), key=lambda it: scores[it])
@@ -42,18 +46,15 @@ def through_tunnels(run: Any) -> Figure:
         ("flow_delay_p99", CALL, 1e3, "99th percentile of\nits delay (ms)"),
         ("flow_goodput", DOWNLOAD, 1e-6, "goodput of the\ndownload (Mbit/s)"),
     )
-    rows: dict[str, dict[str, str]] = {tunnels[it]: {"tunnel": tunnels[it]} for it in order[::-1]}
     for axes, (metric, flow, scale, label) in zip(panels, contents, strict=True):
         for place, (queue, (name, colour, marker)) in enumerate(QUEUES.items()):
             mean, low, high = (it[order] for it in _values(run, queue, metric, flow, scale))
             y = [it + 0.15 - 0.3 * place for it in range(len(order))]
             axes.errorbar(
-                mean, y, xerr=gallery.whiskers(mean, np.minimum(low, mean), np.maximum(high, mean)),
+                mean, y, xerr=gallery.whiskers(mean, low, high),
                 color=colour, marker=marker,
                 markersize=4, linestyle="none", linewidth=1, label=name,
             )  # fmt: skip
-            for value, it in zip(mean, order, strict=True):
-                rows[tunnels[it]][f"{label} {name}".replace("\n", " ")] = f"{value:.3g}"
         axes.set_xlabel(label)
         axes.grid(visible=True, axis="y", alpha=0.3)
     panels[0].set_xlim(0.9, 4.5)
@@ -64,17 +65,44 @@ def through_tunnels(run: Any) -> Figure:
         ["no tunnel" if tunnels[it] == "none" else tunnels[it] for it in order],
     )
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
-    with (HERE / "through-tunnels.csv").open("w", newline="") as file:
-        writer = csv.DictWriter(file, list(next(iter(rows.values()))), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows.values())
     return figure
 
 
-if __name__ == "__main__":
-    gallery.main(
-        {"through-tunnels": through_tunnels},
-        lambda store: tc.sweep(SWEEP, store=store),
-        HERE,
-        __doc__ or "",
+def _calls(results: Open) -> list[gallery.Row]:
+    run = results("calls")
+    call, download = run.isel(flow=CALL), run.isel(flow=DOWNLOAD)
+    return gallery.table(
+        run,
+        mos=("1", call["flow_mos"]),
+        delay_p99=("s", call["flow_delay_p99"]),
+        lost=("1", call["flow_loss"]),
+        goodput=("bit/s", download["flow_goodput"]),
     )
+
+
+def _home_router(results: Open) -> list[gallery.Row]:
+    run = results("home-router")
+    up, down = run.isel(flow=0), run.isel(flow=1)
+    return gallery.table(
+        run,
+        ping_median=("s", run["ping_rtt_p50"].isel(ping=0, missing_dims="ignore")),
+        ping_p99=("s", run["ping_rtt_p99"].isel(ping=0, missing_dims="ignore")),
+        responsiveness=("1/min", run["responsiveness"]),
+        mos_up=("1", up["flow_mos"]),
+        mos_down=("1", down["flow_mos"]),
+        goodput=("bit/s", run["goodput"]),
+    )
+
+
+TABLES: dict[str, Callable[[Open], list[gallery.Row]]] = {
+    "through-tunnels": _calls,
+    "home-router": _home_router,
+}
+
+
+def _opener(store: Path) -> Open:
+    return lambda name: tc.sweep(SWEEPS / f"{name}.toml", store=store)
+
+
+if __name__ == "__main__":
+    gallery.main({"through-tunnels": through_tunnels}, _opener, HERE, __doc__ or "", TABLES)

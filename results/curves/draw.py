@@ -2,7 +2,8 @@
 """Draw what tunnels do to congestion control, one figure for each lesson.
 
 ``.venv/bin/python results/curves/draw.py`` runs the sweeps that the store (``runs``) does not have
-and writes the SVG files beside this one; names of figures draw those alone. Lines are means over
+and writes the SVG files beside this one, and CSV files with their points; names of figures draw
+those alone. Lines are means over
 seeds, bands reach from the least to the most, thin dashed lines are theory.
 """
 
@@ -284,9 +285,9 @@ def one_carrier_or_many(results: Open) -> Figure:
             panel.logarithmic(1.5, 130)
             panel.level(100, "bottleneck rate", ha="right")
         elif axes is middle:
-            axes.set_ylim(0, 70)
+            axes.set_ylim(0, 90)
             panel.level(50, "")
-            axes.text(0.985, 65, "dotted, half: fair between users", fontsize=9, ha="right",
+            axes.text(0.985, 79, "dotted, half: fair between users", fontsize=9, ha="right",
                       transform=axes.get_yaxis_transform())  # fmt: skip
             panel.level(12.5, "")
             axes.text(0.985, 4, "dotted, an eighth: fair between flows", fontsize=9, ha="right",
@@ -458,9 +459,76 @@ FIGURES: dict[str, Callable[[Open], Figure]] = {
 }
 
 
+def _goodput(name: str) -> Callable[[Open], list[gallery.Row]]:
+    """Return the table of a sweep's goodput."""
+
+    def rows(results: Open) -> list[gallery.Row]:
+        sweep = results(name)
+        return gallery.table(sweep, goodput=("bit/s", sweep["goodput"]))
+
+    return rows
+
+
+def _pairs_inside(results: Open) -> list[gallery.Row]:
+    sweep = results("bbr-inside-cubic")
+    rtt = sweep["flow_socket_rtt"].mean("flow")
+    return gallery.table(sweep, goodput=("bit/s", sweep["goodput"]), rtt=("s", rtt))
+
+
+def _carriers(results: Open) -> list[gallery.Row]:
+    sweep = results("one-carrier-or-many")
+    share = sweep["flow_share"].isel(flow=7)
+    return gallery.table(sweep, goodput=("bit/s", sweep["goodput"]), share_of_one_flow=("1", share))
+
+
+def _blocked(results: Open) -> list[gallery.Row]:
+    sweep = results("head-of-line")
+    return gallery.table(sweep, p95=("s", sweep["flow_message_latency_p95"].mean("flow")))
+
+
+def _overhead(name: str) -> Callable[[Open], list[gallery.Row]]:
+    def rows(results: Open) -> list[gallery.Row]:
+        sweep = results(name)
+        return gallery.table(
+            sweep, goodput=("bit/s", sweep["goodput"]), overhead=("1", 1 / sweep["efficiency"])
+        )
+
+    return rows
+
+
+def _completion(results: Open) -> list[gallery.Row]:
+    sweep = results("short-flows")
+    times = sweep["flow_completion_time"]
+    ended = np.isfinite(times).mean("flow")
+    return gallery.table(sweep, time=("s", times.mean("flow")), ended=("1", ended))
+
+
+def _share_of_first(name: str) -> Callable[[Open], list[gallery.Row]]:
+    def rows(results: Open) -> list[gallery.Row]:
+        sweep = results(name)
+        return gallery.table(sweep, share=("1", sweep["flow_share"].isel(flow=0)))
+
+    return rows
+
+
+#: `tunnelcc plot --kind pairs` draws who-beats-whom (results/README.md).
+TABLES: dict[str, Callable[[Open], list[gallery.Row]]] = {
+    "tcp-over-tcp": _goodput("tcp-over-tcp"),
+    "split-or-end-to-end": _goodput("split-or-end-to-end"),
+    "bbr-inside-cubic": _pairs_inside,
+    "one-carrier-or-many": _carriers,
+    "head-of-line": _blocked,
+    "tunnel-mtu": _overhead("tunnel-mtu"),
+    "small-writes": _overhead("small-writes"),
+    "quic-beside-tcp": _share_of_first("quic-beside-tcp"),
+    "short-flows": _completion,
+    "who-beats-whom": _share_of_first("all-pairs"),
+}
+
+
 def _opener(store: Path) -> Open:
     return lambda name: tc.sweep(SWEEPS / f"{name}.toml", store=store)
 
 
 if __name__ == "__main__":
-    gallery.main(FIGURES, _opener, HERE, __doc__ or "")
+    gallery.main(FIGURES, _opener, HERE, __doc__ or "", TABLES)

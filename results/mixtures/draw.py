@@ -2,8 +2,8 @@
 """Draw mixtures of tunnels and networks of several links, one figure for each sweep.
 
 ``.venv/bin/python results/mixtures/draw.py`` runs the sweeps that the store (``runs``) does not
-have and writes the SVG files beside this one; names of figures draw those alone. Values are means
-over seeds, bands and whiskers reach from the least to the most.
+have and writes the SVG files beside this one, and CSV files with their points; names of figures
+draw those alone. Values are means over seeds, bands and whiskers reach from the least to the most.
 """
 
 from __future__ import annotations
@@ -47,6 +47,9 @@ TUNNELS = {
     "openvpn-2.6-tcp cc=bbr": "OpenVPN over TCP, BBR",
 }
 
+#: Flows of a download beside an upload.
+WAYS = {"down": BLUE, "up": ORANGE}
+
 #: Opens the results of a sweep: of a scenario's name, or of its table.
 Open = Callable[[Any, str], Any]
 
@@ -56,15 +59,19 @@ def _mean_and_ends(values: Any, dim: str | None = None) -> tuple[Any, Any, Any]:
     return gallery.mean_and_ends(values.transpose(*dims).values)
 
 
-def neighbours_tunnel(results: Open) -> Figure:
-    """What a neighbour gets, and what he takes, by his tunnel."""
+def _neighbours(results: Open) -> tuple[Any, Any]:
+    """Return the sweep, and the one without the neighbour."""
     name = "neighbours-tunnel"
     sweep = results(SWEEPS / f"{name}.toml", name)
     table = parse_toml((SWEEPS / f"{name}.toml").read_text(), name)
-    # The others without him.
     table["flows"] = table["flows"][:1]
     del table["tunnels"], table["sweep"]["tunnels.neighbour"]
-    alone = results(table, f"{name}-away")
+    return sweep, results(table, f"{name}-away")
+
+
+def neighbours_tunnel(results: Open) -> Figure:
+    """What a neighbour gets, and what he takes, by his tunnel."""
+    sweep, alone = _neighbours(results)
     figure = Figure(figsize=(7.1, 6.2))
     panels = figure.subplots(2, 2, sharex=True, sharey="row")
     for column, count in zip(panels.T, (1, 8), strict=True):
@@ -133,7 +140,6 @@ def upload_beside_download(results: Open) -> Figure:
     figure = Figure(figsize=(7.1, 3.8))
     queues = {"drop-tail": "100 packets, drop-tail", "fq-codel": "up: FQ-CoDel"}
     names = [name for name in TUNNELS if name in sweep["tunnel"].values][::-1]
-    ways = {"down": BLUE, "up": ORANGE}
     for axes, (queue, title) in zip(
         figure.subplots(1, 2, sharey=True), queues.items(), strict=True
     ):
@@ -143,7 +149,7 @@ def upload_beside_download(results: Open) -> Figure:
                 TUNNELS[tunnel],
                 [
                     (goodputs.sel(tunnel=tunnel).isel(flow=flow).values, colour)
-                    for flow, colour in enumerate(ways.values())
+                    for flow, colour in enumerate(WAYS.values())
                 ],
             )
             for tunnel in names
@@ -155,7 +161,7 @@ def upload_beside_download(results: Open) -> Figure:
         axes.set_title(title)
     handles = [
         Patch(facecolor=colour, label=label, **hatch(place))
-        for place, (label, colour) in enumerate(ways.items())
+        for place, (label, colour) in enumerate(WAYS.items())
     ]
     figure.legend(handles=handles, loc="outside lower center", ncols=2)
     figure.suptitle("A download and an upload at once, 50 Mbit/s down and 10 up", fontsize=10)
@@ -202,9 +208,59 @@ FIGURES: dict[str, Callable[[Open], Figure]] = {
 }
 
 
+def _neighbours_table(results: Open) -> list[gallery.Row]:
+    rows = []
+    sweep, alone = _neighbours(results)
+    for count in (1, 8):
+        chosen = sweep.sel({"flows.0.count": count})
+        mine = chosen["flow_goodput"].isel(flow=count)
+        others = chosen["goodput"] - mine
+        without = alone["goodput"].sel({"flows.0.count": count}).mean("seed")
+        rows += [
+            {"plain flows": str(count), **row}
+            for row in gallery.table(
+                chosen.drop_vars("flows.0.count"),
+                share=("1", mine / chosen["goodput"]),
+                harm=("1", harm(without, others)),
+            )
+        ]
+    return rows
+
+
+def _vpn_table(results: Open) -> list[gallery.Row]:
+    sweep = results(SWEEPS / "vpn-of-eight.toml", "vpn-of-eight")
+    share = sweep["flow_goodput"].isel(flow=slice(8, 16)).sum("flow") / sweep["goodput"]
+    return gallery.table(sweep, share=("1", share))
+
+
+def _ways_table(results: Open) -> list[gallery.Row]:
+    sweep = results(SWEEPS / "upload-beside-download.toml", "upload-beside-download")
+    goodputs = {
+        way: ("bit/s", sweep["flow_goodput"].isel(flow=flow)) for flow, way in enumerate(WAYS)
+    }
+    rtt = sweep["flow_socket_rtt"].mean("flow")
+    return gallery.table(sweep, **goodputs, rtt=("s", rtt))
+
+
+def _shapes_table(results: Open) -> list[gallery.Row]:
+    sweep = results(SWEEPS / "shapes.toml", "shapes")
+    goodputs = {
+        f"flow {flow}": ("bit/s", sweep["flow_goodput"].isel(flow=flow)) for flow in range(5)
+    }
+    return gallery.table(sweep, **goodputs)
+
+
+TABLES: dict[str, Callable[[Open], list[gallery.Row]]] = {
+    "neighbours-tunnel": _neighbours_table,
+    "vpn-of-eight": _vpn_table,
+    "upload-beside-download": _ways_table,
+    "shapes": _shapes_table,
+}
+
+
 def _opener(store: Path) -> Open:
     return lambda base, name: tc.sweep(base, name=name, store=store)
 
 
 if __name__ == "__main__":
-    gallery.main(FIGURES, _opener, HERE, __doc__ or "")
+    gallery.main(FIGURES, _opener, HERE, __doc__ or "", TABLES)

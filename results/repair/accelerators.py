@@ -93,7 +93,7 @@ def _messages(table: dict[str, Any]) -> None:
 def _neighbour(table: dict[str, Any]) -> None:
     """A plain flow beside, for longer."""
     table["flows"] = [{"cc": "cubic", "tunnel": "none"}, table["flows"][0]]
-    table |= {"start_jitter": "1s", "duration": "60s"}
+    table |= {"start_jitter": "1s", "duration": "300s", "warmup": "150s"}
     table["sweep"] |= {"path.rtt": ["100ms"], "path.loss": ["0%", "1%"]}
 
 
@@ -111,6 +111,7 @@ def _plot(axes: Any, runs: dict[str, Any], systems: tuple[str, ...], values: Any
         rows = run.transpose("path.loss", ...).values.reshape(run.sizes["path.loss"], -1)
         with np.errstate(divide="ignore", invalid="ignore"):
             means = np.exp(np.mean(np.log(rows), axis=1))
+        means[means == 0] = np.nan  # nothing arrives in one of the runs
         axes.plot(range(len(means)), means, markersize=4, **_style(system))
     axes.set_yscale("log")
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
@@ -206,9 +207,46 @@ FIGURES: dict[str, Callable[[Open], Figure]] = {
 }
 
 
+def _rows(runs: dict[str, Any], quantities: Callable[[Any], Any]) -> list[gallery.Row]:
+    found = []
+    for system in (*ALGORITHMS, *TUNNELS):
+        run = runs[system]
+        run = run.squeeze("tunnel", drop=True) if "tunnel" in run.dims else run.drop_vars("tunnel")
+        rows = gallery.table(run, **quantities(run))
+        found += [{"system": str(_style(system)["label"]), **it} for it in rows]
+    return found
+
+
+def _goodputs(results: Open) -> list[gallery.Row]:
+    return _rows(
+        _runs(results, "accelerators", _keep), lambda run: {"goodput": ("bit/s", run["goodput"])}
+    )
+
+
+def _kept(results: Open) -> list[gallery.Row]:
+    return _rows(
+        _runs(results, "accelerators-neighbour", _neighbour),
+        lambda run: {"plain": ("bit/s", run["flow_goodput"].isel(flow=0))},
+    )
+
+
+def _waits(results: Open) -> list[gallery.Row]:
+    return _rows(
+        _runs(results, "accelerators-messages", _messages),
+        lambda run: {"p95": ("s", run[LATENCY].isel(flow=0))},
+    )
+
+
+TABLES: dict[str, Callable[[Open], list[gallery.Row]]] = {
+    "accelerators-goodput": _goodputs,
+    "accelerators-harm": _kept,
+    "accelerators-messages": _waits,
+}
+
+
 def _opener(store: Path) -> Open:
     return lambda table, name: tc.sweep(table, name=name, store=store)
 
 
 if __name__ == "__main__":
-    gallery.main(FIGURES, _opener, HERE, __doc__ or "")
+    gallery.main(FIGURES, _opener, HERE, __doc__ or "", TABLES)

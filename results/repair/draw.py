@@ -127,16 +127,17 @@ def loss_repair(results: Open) -> Figure:
     return figure
 
 
+def _neighbours(table: dict[str, Any]) -> None:
+    """A plain flow beside, until shares have settled."""
+    own = table["flows"][0]
+    table["flows"] = [{"cc": "cubic", "tunnel": "none"}, own]
+    table |= {"start_jitter": "1s", "duration": "300s", "warmup": "150s"}
+    table["sweep"]["path.loss"] = ["0%", "1%"]
+
+
 def beside_a_plain_flow(results: Open) -> Figure:
     """What a plain CUBIC flow keeps beside each system on a full link."""
-
-    def neighbours(table: dict[str, Any]) -> None:
-        own = table["flows"][0]
-        table["flows"] = [{"cc": "cubic", "tunnel": "none"}, own]
-        table |= {"start_jitter": "1s", "duration": "180s"}
-        table["sweep"]["path.loss"] = ["0%", "1%"]
-
-    runs = _runs(results, 1, "loss-repair-neighbour", neighbours)
+    runs = _runs(results, 1, "loss-repair-neighbour", _neighbours)
     figure = Figure(figsize=(7.1, 3.4))
     names = list(SYSTEMS)[::-1]
     for axes, (index, title) in zip(
@@ -163,9 +164,60 @@ FIGURES: dict[str, Callable[[Open], Figure]] = {
 }
 
 
+def _rows(runs: Any, quantities: Callable[[Any], Any], **where: str) -> list[gallery.Row]:
+    """Return the rows of all systems. Losses in bursts have the loss that they are."""
+    found = []
+    bursts = "path.gilbert_elliott"
+    for system, (label, *_) in SYSTEMS.items():
+        run = runs[system]
+        if bursts in run.dims:
+            losses = [float(it.rstrip("%")) / 100 for it in _losses()]
+            run = run.assign_coords({bursts: losses}).rename({bursts: "path.loss"})
+        rows = gallery.table(
+            run.squeeze("tunnel", drop=True) if "tunnel" in run.dims else run.drop_vars("tunnel"),
+            **quantities(run.squeeze(drop=True)),
+        )
+        found += [{"system": label, **where, **it} for it in rows]
+    return found
+
+
+def _bulk(run: Any) -> Any:
+    return {"goodput": ("bit/s", run["goodput"]), "overhead": ("1", 1 / run["efficiency"])}
+
+
+def _waits(run: Any) -> Any:
+    return {"p95": ("s", run[LATENCY])}
+
+
+def _table_of_repair(results: Open) -> list[gallery.Row]:
+    rows = []
+    for burst, pattern in PATTERNS.items():
+        for name, change, what in (
+            ("loss-repair", _keep, _bulk), ("loss-repair-messages", _messages, _waits),
+        ):  # fmt: skip
+            rows += _rows(_runs(results, burst, name, change), what, pattern=pattern)
+    return rows
+
+
+def _table_beside(results: Open) -> list[gallery.Row]:
+    return _rows(
+        _runs(results, 1, "loss-repair-neighbour", _neighbours),
+        lambda run: {
+            "plain": ("bit/s", run["flow_goodput"].isel(flow=0)),
+            "system": ("bit/s", run["flow_goodput"].isel(flow=1)),
+        },
+    )
+
+
+TABLES: dict[str, Callable[[Open], list[gallery.Row]]] = {
+    "loss-repair": _table_of_repair,
+    "beside-a-plain-flow": _table_beside,
+}
+
+
 def _opener(store: Path) -> Open:
     return lambda table, name: tc.sweep(table, name=name, store=store)
 
 
 if __name__ == "__main__":
-    gallery.main(FIGURES, _opener, HERE, __doc__ or "")
+    gallery.main(FIGURES, _opener, HERE, __doc__ or "", TABLES)

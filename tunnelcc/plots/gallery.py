@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Shared parts of the scripts that draw figures of sweeps: command line, bars of flows."""
+"""Shared parts of the scripts that draw figures of sweeps: command line, tables, bars of flows."""
 
 from __future__ import annotations
 
 import argparse
+import csv
+import itertools
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -11,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tunnelcc.metrics import drift
 from tunnelcc.plots.style import STYLE, hatch, save
 from tunnelcc.words.quantities import RATE
 
@@ -19,32 +22,83 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from numpy.typing import ArrayLike
 
+#: Column → content.
+Row = dict[str, str]
+
 
 def main(
     figures: Mapping[str, Callable[[Any], Figure]],
     opener: Callable[[Path], Any],
     directory: Path,
     description: str,
+    tables: Mapping[str, Callable[[Any], Sequence[Row]]] | None = None,
 ) -> None:
     """Draw the figures named on the command line, or all, as SVG files in ``directory``.
 
     ``figures``: name → function that draws the figure from the result of ``opener`` for a store.
+    ``tables``: the same for rows that are written as a CSV file, beside a figure or alone.
     """
     import matplotlib as mpl
 
     parser = argparse.ArgumentParser(description=description.partition("\n")[0])
-    parser.add_argument("figures", nargs="*", metavar="FIGURE", help=", ".join(figures))
+    tables = tables or {}
+    names = list(dict.fromkeys([*figures, *tables]))
+    parser.add_argument("figures", nargs="*", metavar="FIGURE", help=", ".join(names))
     parser.add_argument(
         "--store", type=Path, default=Path("runs"), help="directory of finished runs"
     )
     parser.add_argument("--output", type=Path, default=directory, help="directory for figures")
     options = parser.parse_args()
-    for name in options.figures or figures:
-        if name not in figures:
-            parser.error(f"{name} is none of {', '.join(figures)}")
-        with mpl.rc_context(STYLE):
-            figure = figures[name](opener(options.store))
-        save(figure, options.output / f"{name}.svg")
+    for name in options.figures or names:
+        if name not in names:
+            parser.error(f"{name} is none of {', '.join(names)}")
+        if name in figures:
+            with mpl.rc_context(STYLE):
+                figure = figures[name](opener(options.store))
+            save(figure, options.output / f"{name}.svg")
+        if name in tables:
+            _write(tables[name](opener(options.store)), options.output / f"{name}.csv")
+
+
+def table(sweep: Any, **quantities: tuple[str, Any]) -> list[Row]:
+    """Return a row for each point of a sweep and each quantity.
+
+    ``quantities``: name → unit and values, of which the dimensions are those of the sweep and
+    ``seed``. A row has where the point is, the mean, least and most of the seeds, and the largest
+    drift of a flow there (0: all have settled; see metrics/drift.py).
+    """
+    dims = [it for it in sweep["flow_drift"].dims if it not in ("seed", "flow")]
+    rows = []
+    for where in itertools.product(*(range(sweep.sizes[it]) for it in dims)):
+        at = dict(zip(dims, where, strict=True))
+        point = sweep.isel(at)
+        place = {
+            name: _written(it.item())
+            for name, it in point.coords.items()
+            if it.ndim == 0 and set(sweep[name].dims) <= set(dims) and name not in ("point",)
+        }
+        change = drift.at_point(
+            point["flow_drift"].transpose("seed", "flow").values, point["goodput"].values
+        )
+        for name, (unit, values) in quantities.items():
+            numbers = mean_and_ends(values.isel(at).transpose("seed").values)
+            mean, least, most = (f"{float(it):.5g}" for it in numbers)
+            rows.append(
+                {**place, "quantity": name, "unit": unit, "mean": mean, "least": least,
+                 "most": most, "drift": f"{change:.2g}"}
+            )  # fmt: skip
+    return rows
+
+
+def _written(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _write(rows: Sequence[Row], file: Path) -> None:
+    with file.open("w", newline="") as out:
+        writer = csv.DictWriter(out, list(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
 
 
 def mean_and_ends(values: ArrayLike) -> tuple[Any, Any, Any]:
@@ -52,7 +106,9 @@ def mean_and_ends(values: ArrayLike) -> tuple[Any, Any, Any]:
     runs = np.asarray(values, dtype=float)
     with warnings.catch_warnings():  # where no run has a value, there is NaN
         warnings.simplefilter("ignore", RuntimeWarning)
-        return np.nanmean(runs, axis=-1), np.nanmin(runs, axis=-1), np.nanmax(runs, axis=-1)
+        low, high = np.nanmin(runs, axis=-1), np.nanmax(runs, axis=-1)
+        # The mean of equal numbers may differ from them in its last bit.
+        return np.clip(np.nanmean(runs, axis=-1), low, high), low, high
 
 
 def whiskers(mean: Any, low: Any, high: Any) -> Any:
