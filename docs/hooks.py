@@ -50,6 +50,8 @@ _PICTURES = (".svg", ".png")
 _LANGUAGES = {".cc": "cpp", ".h": "cpp", ".py": "python", ".toml": "toml", ".json": "json"}
 _FENCE = re.compile(r"^( *)(```+|~~~+).*?^\1\2 *$", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"(!?\[(?:[^\[\]]|\[[^\]]*\])*\]\()([^()\s]+)((?:\s+\"[^\"]*\")?\))")
+# Where the numbers of a page come from (results/numbers.py).
+_SOURCES = re.compile(r"^<!-- numbers\n.*?^-->\n", re.MULTILINE | re.DOTALL)
 _TITLE = re.compile(r"^# .*$", re.MULTILINE)
 _FIGURE = re.compile(r"!\[[^\]]*\]\(([^()\s]+\.svg)\)")
 _FORMULA = re.compile(r"(?<![\w$\\])\$([^$\n]+)\$(?![\w$])")
@@ -109,6 +111,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
         address = posixpath.relpath(_address(target), posixpath.dirname(page.file.src_uri) or ".")
         return match[1] + address + (f"#{anchor}" if anchor else "") + match[3]
 
+    markdown = _SOURCES.sub("", markdown)
     markdown = _outside_fences(markdown, lambda text: _LINK.sub(rewrite, text))
     markdown = _with_experiments(markdown, page)
     if page.file.src_uri.startswith(f"{_HOME}/notebooks/"):
