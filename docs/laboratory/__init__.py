@@ -110,7 +110,7 @@ TRY = {
         "compare cubic, and a loss of 1 %",
     ),
     "notebooks/04-fairness": (
-        "cc=bbr&other_cc=cubic&buffer=4bdp&duration=60s",
+        "preset=bbr-beside-cubic",
         "move the buffer and the number of flows",
     ),
     "notebooks/05-rtt-fairness": (
@@ -122,16 +122,16 @@ TRY = {
         "compare drop-tail, codel and pie",
     ),
     "notebooks/07-what-a-tunnel-changes": (
-        "tunnel=openvpn-tcp&flows=4&loss=0.1%25&other_cc=cubic",
+        "preset=tcp-over-tcp",
         "compare openvpn-udp and gost-relay-wss",
     ),
     "notebooks/08-one-carrier-or-many": (
-        "tunnel=gost-relay-mwss&flows=8&other_flows=1&other_cc=cubic&duration=60s",
+        "preset=one-carrier-or-many",
         "compare gost-relay-wss, wireguard and openvpn-tcp",
     ),
     "notebooks/09-who-repairs-loss": (
-        "tunnel=kcptun&loss=3%25&rate=20Mbps&other_cc=cubic",
-        "compare udpspeeder, no tunnel with bbr, and other losses",
+        "preset=fec-or-arq",
+        "compare no tunnel with bbr, and other losses",
     ),
     "questions/vpn.svg": (
         "tunnel=openvpn-2.6-tcp&flows=4&other_flows=0&loss=0.1%25&duration=60s",
