@@ -39,6 +39,7 @@ namespace
 
 constexpr uint16_t PORT = 5001;
 constexpr uint16_t RELAY_PORT = 1080;
+constexpr int INTERVALS = 50; // of the goodput over time
 
 /// What the command line sets.
 struct Options
@@ -288,7 +289,8 @@ struct Outcome
     std::vector<double> goodputs;                       //!< of each station, Mbit/s
     std::vector<Ptr<tunnelcc::LinuxTcpSocket>> sockets; //!< of the server; null: of ns-3
     double delay{0};                                    //!< mean of packets to a station, s
-    double burst{0}; //!< packets that come to the server together
+    double burst{0};            //!< packets that come to the server together
+    std::vector<double> series; //!< goodput of all in each of INTERVALS, Mbit/s
 
     double Total() const
     {
@@ -328,6 +330,11 @@ PrintJson(const Outcome& outcome)
     for (size_t i = 0; i < outcome.goodputs.size(); ++i)
     {
         std::printf("%s%.3f", i > 0 ? ", " : "", outcome.goodputs[i]);
+    }
+    std::printf("], \"series\": [");
+    for (size_t i = 0; i < outcome.series.size(); ++i)
+    {
+        std::printf("%s%.3f", i > 0 ? ", " : "", outcome.series[i]);
     }
     std::printf("]}\n");
 }
@@ -385,13 +392,27 @@ Run(const Options& options)
         }
         return bytes;
     };
-    std::vector<uint64_t> before;
-    Simulator::Schedule(begin, [&] { before = received(); });
+    std::vector<std::vector<uint64_t>> counts;
+    for (int i = 0; i <= INTERVALS; ++i)
+    {
+        Simulator::Schedule(begin + i * options.duration / INTERVALS,
+                            [&] { counts.push_back(received()); });
+    }
 
-    Simulator::Stop(begin + options.duration);
+    // What happens at the end is counted before the simulation stops.
+    Simulator::Stop(begin + options.duration + NanoSeconds(1));
     Simulator::Run();
     Outcome outcome;
-    const auto after = received();
+    const auto& before = counts.front();
+    const auto& after = counts.back();
+    const auto sum = [](const auto& bytes) {
+        return std::accumulate(bytes.begin(), bytes.end(), 0.0);
+    };
+    for (size_t i = 1; i < counts.size(); ++i)
+    {
+        outcome.series.push_back(8e-6 * (sum(counts[i]) - sum(counts[i - 1])) * INTERVALS /
+                                 options.duration.GetSeconds());
+    }
     for (uint32_t i = 0; i < options.stations; ++i)
     {
         outcome.goodputs.push_back(8e-6 * static_cast<double>(after[i] - before[i]) /
