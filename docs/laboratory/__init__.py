@@ -142,11 +142,11 @@ TRY = {
         "move the buffer, and set the number of other flows to 0 and a loss",
     ),
     "questions/connections.svg": (
-        "rtt=80ms&flows=4&other_cc=cubic&duration=120s",
+        "rtt=100ms&flows=4&other_cc=cubic&duration=120s",
         "move the number of flows, and look at the other one",
     ),
     "questions/fec.svg": (
-        "rate=20Mbps&rtt=80ms&tunnel=udpspeeder&loss=1%25&other_flows=0&duration=60s",
+        "rate=20Mbps&rtt=100ms&buffer=1bdp&tunnel=udpspeeder&loss=1%25&other_flows=0&duration=60s",
         "compare no tunnel, with cubic and with bbr",
     ),
     "questions/others.svg": (
@@ -154,7 +154,7 @@ TRY = {
         "compare wireguard, gost-relay-wss, and bbr for its carriers",
     ),
     "readme/tunnelcc.svg": (
-        "rtt=80ms&loss=0.3%25&tunnel=gost-relay-wss&carrier_cc=bbr&other_flows=0&duration=30s",
+        "rtt=100ms&loss=0.3%25&tunnel=gost-relay-wss&carrier_cc=bbr&other_flows=0&duration=30s",
         "compare no tunnel, bbr, and other losses",
     ),
     "programs/trace.svg": (
@@ -174,7 +174,7 @@ TRY = {
         "exchange bbr and cubic",
     ),
     "curves/one-carrier-or-many.svg": (
-        "rate=100Mbps&rtt=80ms&loss=0.1%25&tunnel=gost-relay-mws&flows=8&other_flows=0&duration=30s",
+        "rate=100Mbps&rtt=60ms&loss=0.1%25&tunnel=gost-relay-mws&flows=8&other_flows=0&duration=30s",
         "compare gost-relay-ws, which has a carrier for each flow",
     ),
     "mixtures/neighbours-tunnel.svg": (
@@ -195,23 +195,23 @@ TRY = {
         "move the RTT and see what limits the flow",
     ),
     "repair/loss-repair.svg": (
-        "rtt=80ms&loss=3%25&tunnel=udpspeeder&other_flows=0",
+        "rtt=60ms&loss=2%25&tunnel=udpspeeder&other_flows=0",
         "compare sdwan-fec, gost-kcp, sdwan-tcp-opt and no tunnel",
     ),
     "repair/beside-a-plain-flow.svg": (
-        "rtt=80ms&loss=1%25&tunnel=gost-kcp&other_cc=cubic",
+        "rtt=60ms&loss=1%25&tunnel=gost-kcp&other_cc=cubic&duration=120s",
         "compare udpspeeder, and no loss",
     ),
     "repair/accelerators-goodput.svg": (
-        "rtt=20ms&loss=3%25&cc=bbr&other_flows=0",
+        "rtt=20ms&loss=5%25&cc=bbr&other_flows=0&duration=60s",
         "compare vivace, zeta-like and other losses, and kcptun",
     ),
     "repair/accelerators-price.svg": (
-        "rtt=80ms&loss=3%25&tunnel=gost-kcp&other_flows=0",
+        "rtt=100ms&loss=5%25&tunnel=gost-kcp&other_flows=0&duration=60s",
         "the path's utilisation beside the goodput shows what the repair costs",
     ),
     "repair/accelerators-harm.svg": (
-        "rtt=80ms&cc=unlimited&other_cc=cubic",
+        "rtt=100ms&cc=unlimited&other_cc=cubic&duration=120s",
         "compare bbr, vivace and qvegas",
     ),
 }
