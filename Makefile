@@ -194,6 +194,12 @@ check-laboratory: docs ## Use the laboratory in Chromium and Firefox (needs both
 	    --typeRoots build/browser/node_modules/@types build/laboratory/*.mjs
 	@node tests/browser/check_laboratory.mjs build/browser build/site/lab.html runs/laboratory
 
+PAGES ?=
+.PHONY: check-pages
+check-pages: docs ## Look at all pages of the site in Chromium with axe, in light and dark, and on a phone (needs it and npm; PAGES=questions/ for some)
+	@npm install --silent --no-save --no-audit --no-fund --prefix build/browser puppeteer-core@24 axe-core@4
+	@node tests/browser/check_site.mjs build/browser build/site $(PAGES)
+
 .PHONY: asan-tree
 asan-tree: setup
 	@$(CONFIGURE) --preset asan
