@@ -49,9 +49,9 @@ OF_ALL: dict[str, Callable[[list[float]], float]] = {"min": min, "max": max, "su
 _BLOCK = re.compile(r"((?:^[^\n]+\n)+)\n?<!-- numbers\n(.*?)\n-->$", re.MULTILINE | re.DOTALL)
 # What is no text: targets of links, code, tags.
 _HIDDEN = re.compile(r"\]\([^)]*\)|`[^`]*`|<[^>]*>")
-_NUMBER = re.compile(r"(?<![\w.,])\d+(?:,\d{3})*(?:\.\d+)?(?!\w|\.\d|,\d{3})")
+_NUMBER = re.compile(r"(?<![\w.,])(?<![A-Za-z]-)\d+(?:,\d{3})*(?:\.\d+)?(?!\w|\.\d|,\d{3})")
 _UNIT = re.compile(r"\s?(%|Mbit/s|Gbit/s|ms|s|points|×)(?!\w)")
-_NEXT = re.compile(r"(?: to |, | and | or |, and )$")
+_NEXT = re.compile(r"(?:\s(?:to|and|or)\s|,\s(?:and\s)?)$")
 _LOOKUP = re.compile(r"([\w./-]+?)(?:\.(\w+))?(?: in (\S+))?: (.+)")
 
 

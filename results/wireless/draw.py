@@ -2,8 +2,9 @@
 """Measure downloads over Wi-Fi and LTE of ns-3, and draw them.
 
 ``.venv/bin/python results/wireless/draw.py`` runs ``build/release/scratch/wireless``, which
-``make programs`` builds, for each condition. It writes ``runs.csv`` and the figure beside this
-file. With ``--redraw``, it draws the runs that the table has.
+``make programs`` builds, for each condition. It writes ``settled.csv`` and the figure beside
+this file. With ``--redraw``, it draws the runs that the table has. ``runs.csv`` is of the first
+nine seconds (``--warmup=3s --duration=6s``), which lesson 11 repeats.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from tunnelcc.plots import style
 
 HERE = Path(__file__).parent
 PROGRAM = HERE.parents[1] / "build/release/scratch/wireless"
-TABLE = HERE / "runs.csv"
+TABLE = HERE / "settled.csv"
 WORKERS = 2
 STATIONS = (1, 2, 4, 8)
 #: BBR's allowance for bursts settles in ten seconds (lesson 11).
