@@ -181,9 +181,9 @@ TcpEndpoint::Receive(int64_t now, const Packet& packet, const PacketExtras* extr
         if (packet.hasAck)
         {
             OnAck(now, Acknowledgement::Of(now, packet, extras));
-            if (m_dataLevel)
+            if (m_dataLevel) [[unlikely]]
             {
-                m_dataLevel->OnDataAck(now, extras->dataAck, extras->window);
+                TakeDataAck(now, *extras, extras->window);
             }
         }
         DeliverData(now, arrival);
@@ -195,9 +195,9 @@ TcpEndpoint::Receive(int64_t now, const Packet& packet, const PacketExtras* extr
     }
     case PacketKind::ACK:
         OnAck(now, Acknowledgement::Of(now, packet, extras));
-        if (m_dataLevel && packet.hasAck)
+        if (packet.hasAck) [[unlikely]]
         {
-            m_dataLevel->OnDataAck(now, extras->dataAck, packet.window);
+            TakeDataAck(now, *extras, packet.window);
         }
         break;
     case PacketKind::SYN: // a late copy
@@ -359,7 +359,8 @@ TcpEndpoint::OnAck(int64_t now, const Acknowledgement& ack)
     }
 }
 
-Acknowledgement
+// Inline, because each ACK needs it.
+[[gnu::always_inline]] inline Acknowledgement
 TcpEndpoint::MakeAck(int64_t now)
 {
     Acknowledgement ack;
@@ -367,10 +368,6 @@ TcpEndpoint::MakeAck(int64_t now)
     ack.tsEcr = m_echo;
     ack.isEce = m_ecnEcho.IsEchoing();
     m_receiver.Describe(ack);
-    if (m_dataLevel) [[unlikely]]
-    {
-        ack.window = m_dataLevel->Window();
-    }
     if (m_receiver.IsCrowded())
     {
         m_acks.EndQuickAcks();
@@ -382,6 +379,11 @@ TcpEndpoint::MakeAck(int64_t now)
 void
 TcpEndpoint::SendAck(int64_t now)
 {
+    if (m_dataLevel) [[unlikely]]
+    {
+        SendDataAck(now);
+        return;
+    }
     const Acknowledgement ack = MakeAck(now);
     const uint32_t bytes = AckIpBytes(ack.sackBlocks, m_spec);
     m_wire.ackBytes += bytes;
@@ -391,19 +393,37 @@ TcpEndpoint::SendAck(int64_t now)
         Begin(packet, m_peer, BitsOf(PacketKind::ACK));
         ack.WriteTo(packet, extras);
     };
-    if (ack.sackBlocks == 0 && !m_dataLevel)
+    if (ack.sackBlocks == 0)
     {
         m_channel.SendRun(now, bytes, 1, write);
         return;
     }
     Packet packet;
     write(packet);
-    if (m_dataLevel)
-    {
-        packet.hasAck = true; // it has extras
-        extras.dataAck = m_dataLevel->DataAck();
-    }
     m_channel.Send(now, packet, bytes, &extras);
+}
+
+void
+TcpEndpoint::SendDataAck(int64_t now)
+{
+    Acknowledgement ack = MakeAck(now);
+    ack.window = m_dataLevel->Window();
+    Packet packet;
+    PacketExtras extras;
+    Begin(packet, m_peer, BitsOf(PacketKind::ACK));
+    ack.WriteTo(packet, extras);
+    packet.hasAck = true; // it has extras
+    extras.dataAck = m_dataLevel->DataAck();
+    const uint32_t bytes = AckIpBytes(ack.sackBlocks, m_spec);
+    m_wire.ackBytes += bytes;
+    ++m_wire.acks;
+    m_channel.Send(now, packet, bytes, &extras);
+}
+
+void
+TcpEndpoint::TakeDataAck(int64_t now, const PacketExtras& extras, uint32_t window)
+{
+    m_dataLevel->OnDataAck(now, extras.dataAck, window);
 }
 
 void
@@ -445,7 +465,11 @@ TcpEndpoint::SendSegments(int64_t now, uint64_t first, uint32_t count, const Seg
         if (m_acks.HasUnacked())
         {
             MakeAck(now).WriteTo(telling, extras);
-            extras.dataAck = m_dataLevel ? m_dataLevel->DataAck() : 0;
+            if (m_dataLevel) [[unlikely]]
+            {
+                extras.window = m_dataLevel->Window();
+                extras.dataAck = m_dataLevel->DataAck();
+            }
         }
         m_channel.Send(now, telling, bytes, &extras);
         ++first;

@@ -227,6 +227,9 @@ class alignas(64) TcpEndpoint final : public ByteStream,
     void Charge(uint64_t charged);
     void SendSyn(int64_t now, bool isAnswer) override;
     void SendAck(int64_t now) override;
+    /// Send an ACK with a data ACK. \pre it is a subflow; not inline, as few connections are
+    [[gnu::noinline]] void SendDataAck(int64_t now);
+    [[gnu::noinline]] void TakeDataAck(int64_t now, const PacketExtras& extras, uint32_t window);
     Packet MakePacket(PacketKind kind) const;
     Acknowledgement MakeAck(int64_t now);
     void Establish(int64_t now, const Packet& packet);
