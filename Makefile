@@ -48,6 +48,11 @@ NOTEBOOKS = $(filter-out notebooks/README.md,$(wildcard notebooks/*.md))
 demo: setup ## Reproduce the GOST thesis's table
 	@$(BIN)/tunnelcc reproduce gost-thesis
 
+.PHONY: atlas
+atlas: setup ## Simulate the atlas, 1,536 runs, and sum it up. Repeat an interrupted command to continue
+	@$(BIN)/tunnelcc sweep scenarios/sweeps/atlas.toml --yes -o build/atlas.csv
+	@$(BIN)/python results/atlas/summarise.py build/atlas.csv
+
 .PHONY: bench
 bench: models ## Measure speed and memory against stock ns-3, and what sweeps cost
 	@$(BIN)/python tests/bench/bench.py --stock $(BUILD)/stock-ns3 $(BENCH_ARGS)
