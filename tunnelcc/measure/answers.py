@@ -26,8 +26,9 @@ class FlowAnswer:
 
     ``rtt``, ``rtt_p95``: of the smoothed RTT
     after the warm-up, s. ``completion``: s from its start until all was
-    read. ``loss``: part of the datagrams that did not arrive. ``delay``: their mean one-way
-    delay, s. NaN: it has none.
+    read. ``latency``, ``latency_p95``: of messages that were due after the warm-up, from then until
+    all was read, s. ``loss``: part of the datagrams that did not arrive. ``delay``: their mean
+    one-way delay, s. NaN: it has none.
     """
 
     stream: Stream
@@ -36,6 +37,8 @@ class FlowAnswer:
     rtt: float = NAN
     rtt_p95: float = NAN
     completion: float = NAN
+    latency: float = NAN
+    latency_p95: float = NAN
     loss: float = NAN
     delay: float = NAN
 
@@ -151,8 +154,25 @@ class _Reader:
         )  # fmt: skip
         return FlowAnswer(
             stream, 8 * (end - begin) / (self._duration - self._warmup),
-            float(samples[-1, 3]), *self._rtts(stream), completion=done,
+            float(samples[-1, 3]), *self._rtts(stream), done,
+            *self._latencies(planned, told["began"] * 1e-9, time, total),
         )  # fmt: skip
+
+    def _latencies(
+        self, planned: FlowPlan, began: float, time: Series, total: Series
+    ) -> tuple[float, float]:
+        """Return the mean and the 95th percentile of the latency of messages."""
+        flow = planned.placed.flow
+        if flow.rate is None or planned.placed.bytes is not None or len(total) == 0:
+            return NAN, NAN
+        size, interval = flow.write_size, 8 * flow.write_size / flow.rate
+        number = np.arange(int(total[-1]) // size)
+        due = began + number * interval
+        read = time[np.searchsorted(total, (number + 1) * size)]
+        found = (read - due)[due >= self._warmup]
+        if len(found) == 0:
+            return NAN, NAN
+        return float(found.mean()), float(np.percentile(found, 95))
 
     def _rtts(self, stream: Stream) -> tuple[float, float]:
         """Return the mean and the 95th percentile of the smoothed RTT after the warm-up."""

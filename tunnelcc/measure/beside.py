@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 PER_FLOW = {
     "goodput": ("Mbit/s", 1e-6), "rtt": ("ms", 1e3), "rtt_p95": ("ms", 1e3),
     "retransmits": ("segments", 1.0),
-    "completion": ("s", 1.0), "loss": ("%", 100.0), "delay": ("ms", 1e3),
+    "completion": ("s", 1.0), "latency": ("ms", 1e3), "latency_p95": ("ms", 1e3),
+    "loss": ("%", 100.0), "delay": ("ms", 1e3),
 }  # fmt: skip
 #: As in PER_FLOW, of a whole run.
 OF_RUN = {
@@ -29,7 +30,9 @@ OF_RUN = {
 LABELS = {
     "goodput": "goodput", "rtt": "mean smoothed RTT", "rtt_p95": "95th percentile of it (RTT)",
     "retransmits": "retransmitted",
-    "completion": "completed after", "loss": "lost", "delay": "mean one-way delay",
+    "completion": "completed after", "latency": "mean latency of messages",
+    "latency_p95": "95th percentile of it (messages)", "loss": "lost",
+    "delay": "mean one-way delay",
     "queue_mean": "mean time in the queue", "queue_p95": "95th percentile of it",
     "drops": "dropped by the queue", "losses": "lost at random", "marks": "marked",
     "ping_mean": "mean RTT of pings", "ping_p95": "95th percentile of it (pings)",
@@ -48,7 +51,8 @@ def simulated(result: Result) -> Values:
     """Return the numbers of a simulation. What it does not have is left out."""
     found: Values = {}
     names = {"goodput": "flow_goodput", "rtt": "flow_socket_rtt",
-             "completion": "flow_completion_time", "loss": "flow_loss",
+             "completion": "flow_completion_time", "latency": "flow_message_latency_mean",
+             "latency_p95": "flow_message_latency_p95", "loss": "flow_loss",
              "delay": "flow_delay_mean"}  # fmt: skip
     for number, placed in enumerate(result.network.flows):
         for name, metric in names.items():

@@ -18,7 +18,7 @@ import pytest
 import tunnelcc as tc
 from tunnelcc import catalog, measure
 from tunnelcc.formats.read import read as read_file
-from tunnelcc.measure import beside, plan, virtual
+from tunnelcc.measure import answers, beside, plan, virtual
 from tunnelcc.modules import trust
 
 in_linux = pytest.mark.needs("kernel")
@@ -60,8 +60,25 @@ def test_all_kinds_of_traffic_are_measured_and_the_same_each_time():
     assert values["flow 2: goodput"] == pytest.approx(1e6, rel=0.02)
     assert values["flow 3: goodput"] == pytest.approx(1e6, rel=0.05)
     assert values["flow 3: delay"] > 0.01
+    assert values["flow 2: latency"] > 0.01
     other = measure.measure_virtually(experiment.with_({"seed": 2}))
     assert other.values != values
+
+
+def test_messages_have_a_latency_from_when_they_were_due(tmp_path):
+    experiment = _experiment(flows=[{"cc": "reno", "rate": "8kbps", "write_size": "500B"}])
+    made = plan.make(experiment)
+    # One each half a second, from 0.25 s on; that of 2.25 s comes in two parts, 3.25's with 3.75's.
+    read = {0.75: 500, 1.25: 1000, 1.75: 1500, 2.0: 2000, 2.3: 2300, 2.45: 2500, 2.8: 3000,
+            3.8: 4000}  # fmt: skip
+    told = {"began": 250_000_000, "done": None, "arrivals": [(1e9 * at, it) for at, it in
+            read.items()], "samples": [(0, 20_000, 10, 0), (5e9, 20_000, 10, 0)]}  # fmt: skip
+    (tmp_path / f"{made.flows[0].name}.json").write_text(json.dumps(told))
+    links: dict[str, Any] = {"forward": [], "reverse": []}
+    answer = answers.read(made, virtual.Answers(tmp_path, links, 0), 2, 5)
+    values = beside.measured(answer)
+    assert values["flow 0: latency"] == pytest.approx((0.2 + 0.05 + 0.55 + 0.05) / 4)
+    assert values["flow 0: latency_p95"] == pytest.approx(0.4975)
 
 
 TUNNELS = {"wireguard": "wg", "vxlan": "ip", "ipsec-esp": "ip", "openvpn-udp": "openvpn",
