@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from importlib.metadata import entry_points
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from tunnelcc.catalog.datagram import DatagramEntry
 from tunnelcc.catalog.packets import PacketEntry
 from tunnelcc.catalog.relay import Carrier, RelayEntry
 from tunnelcc.catalog.stream import StreamCarrier, StreamEntry
-from tunnelcc.cli import cli
+from tunnelcc.cli import PLUGINS, cli
 from tunnelcc.hosts import costs
 from tunnelcc.metrics import METRICS
 from tunnelcc.report.overview import StackLayer, overview
@@ -507,7 +508,9 @@ def _commands(
     group: click.Group = cli, path: tuple[str, ...] = ("tunnelcc",)
 ) -> Iterator[tuple[tuple[str, ...], click.Command]]:
     context = click.Context(group)
-    for name in group.list_commands(context):
+    # Those of plug-ins are installed here by chance.
+    others = entry_points(group=PLUGINS).names if group is cli else set()
+    for name in sorted({*group.list_commands(context)} - others):
         command = group.get_command(context, name)
         assert command is not None
         if isinstance(command, click.Group):
