@@ -9,6 +9,7 @@
  */
 #include "congestion/ack-aggregation.h"
 #include "congestion/bbr.h"
+#include "congestion/congestion-parameters.h"
 #include "congestion/windowed-max-filter.h"
 #include "support/fake-transport.h"
 #include "support/simulation-test-case.h"
@@ -124,6 +125,20 @@ class BbrDriver
         bbr.OnAck(state, event, true);
     }
 
+    /// As after a retransmission that answered too soon: there is no sample of the rate.
+    void AckWithoutRate(uint32_t segments)
+    {
+        now += RTT;
+        AckEvent event;
+        event.now = now;
+        event.ackedSacked = segments;
+        event.cumAcked = segments;
+        event.priorInFlight = state.inFlight;
+        state.delivered += segments;
+        state.deliveredTime = now;
+        bbr.OnAck(state, event, true);
+    }
+
     void Become(CaState next)
     {
         if (next >= CaState::RECOVERY)
@@ -175,6 +190,30 @@ TEST_CASE(SimulationTestCase,
     driver.Ack(1, RATE);
     NS_TEST_EXPECT_MSG_EQ_TOL(state.cwnd, before, 2, "restored after the time-out as well");
 }
+
+class FirstWindowsTest : public SimulationTestCase
+{
+  public:
+    using SimulationTestCase::SimulationTestCase;
+
+  private:
+    /// The window, 10 segments at first, after one ACK of a rate that needs no more than these.
+    static uint32_t AckFirst(uint32_t segments)
+    {
+        BbrDriver driver;
+        driver.Ack(segments, 10);
+        return driver.state.cwnd;
+    }
+
+    void DoRun() override
+    {
+        // bbr_set_cwnd(): it grows while tp->delivered < TCP_INIT_CWND, which is 10.
+        NS_TEST_EXPECT_MSG_EQ(AckFirst(9), 19, "before ten segments were delivered");
+        NS_TEST_EXPECT_MSG_EQ(AckFirst(10), 10, "and no longer");
+    }
+};
+
+ADD_CASE(FirstWindowsTest, "Until ten segments are delivered the window grows beyond its target");
 
 class FullPipeTest : public SimulationTestCase
 {
@@ -329,6 +368,16 @@ class AckAggregationTest : public SimulationTestCase
         BbrParameters half;
         half.extraAckedMax = 0.05;
         NS_TEST_EXPECT_MSG_EQ(GetWindow(half), 256, "at most 50 ms");
+
+        // Linux bbr_update_ack_aggregation(): nothing is learnt where interval_us is not positive.
+        BbrParameters more;
+        more.extraAckedMax = 1;
+        BbrDriver driver(more);
+        driver.ReachProbeBw();
+        const uint32_t before = driver.state.cwnd;
+        driver.AckWithoutRate(250);
+        driver.Ack(100, RATE);
+        NS_TEST_EXPECT_MSG_EQ_TOL(driver.state.cwnd, before, 2, "250 without a sample of the rate");
     }
 
     uint32_t GetWindow(const BbrParameters& parameters)
@@ -373,6 +422,27 @@ class PolicerTest : public SimulationTestCase
             ++rounds;
         }
         NS_TEST_EXPECT_MSG_EQ(rounds, 48, "then the path is probed again");
+
+        // bbr_lt_intvl_min_rtts of 1: the first loss begins an interval, the next two end one each.
+        BbrDriver quick(
+            ParseParameters("bbr", Bbr::GetParameterTable(), {{"policer_min_rounds", int64_t{1}}}));
+        quick.ReachProbeBw();
+        for (int i = 0; i < 3; ++i)
+        {
+            NS_TEST_EXPECT_MSG_EQ(quick.bbr.IsPolicerDetected(), false, "after losses: " << i);
+            quick.Ack(40, RATE, 10);
+        }
+        NS_TEST_EXPECT_MSG_EQ(quick.bbr.IsPolicerDetected(), true, "two intervals of a round");
+
+        // Linux bbr_set_state(): a time-out is a loss, too, with which an interval begins.
+        BbrDriver timedOut(
+            ParseParameters("bbr", Bbr::GetParameterTable(), {{"policer_min_rounds", int64_t{1}}}));
+        timedOut.ReachProbeBw();
+        timedOut.Become(CaState::LOSS);
+        timedOut.Ack(40, RATE, 10);
+        NS_TEST_EXPECT_MSG_EQ(timedOut.bbr.IsPolicerDetected(), false, "one interval");
+        timedOut.Ack(40, RATE, 10);
+        NS_TEST_EXPECT_MSG_EQ(timedOut.bbr.IsPolicerDetected(), true, "the second");
 
         NS_TEST_EXPECT_MSG_EQ(IsDetected(7, 40, 1), false, "17.5 % loss is too little");
         NS_TEST_EXPECT_MSG_EQ(IsDetected(8, 40, 1), true, "20 % is not");

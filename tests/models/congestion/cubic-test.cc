@@ -6,6 +6,7 @@
  * \file
  * Checks CUBIC (RFC 9438).
  */
+#include "congestion/congestion-parameters.h"
 #include "congestion/cubic.h"
 #include "support/fake-transport.h"
 #include "support/simulation-test-case.h"
@@ -55,6 +56,20 @@ TEST_CASE(SimulationTestCase,
     }
     NS_TEST_EXPECT_MSG_EQ_TOL(cubic.GetK(), k, 1e-9, "K");
     NS_TEST_EXPECT_MSG_GT(transport.state.cwnd, 1.3 * MAX, "far into probing");
+}
+
+TEST_CASE(SimulationTestCase,
+          CubicFlatTest,
+          "The flattest curve that a user can ask for has its plateau where RFC 9438 has it")
+{
+    const auto parameters =
+        ParseParameters("cubic", Cubic::GetParameterTable(), {{"c", 1e-6}, {"hystart", false}});
+    Cubic cubic(parameters);
+    FakeTransport transport(cubic, 100 * MS, 1000);
+    transport.Lose();
+    transport.AckSegments(1);
+    // Section 4.2, equation 2: from 700 segments back to 1000.
+    NS_TEST_EXPECT_MSG_EQ_TOL(cubic.GetK(), std::cbrt(300 / 1e-6), 1e-6, "K, 669 s");
 }
 
 TEST_CASE(SimulationTestCase,

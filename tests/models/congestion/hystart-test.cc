@@ -6,6 +6,7 @@
  * \file
  * Checks HyStart, with which CUBIC leaves slow start.
  */
+#include "congestion/congestion-parameters.h"
 #include "congestion/cubic.h"
 #include "support/fake-transport.h"
 #include "support/simulation-test-case.h"
@@ -131,5 +132,39 @@ class HyStartTrainTest : public SimulationTestCase
 };
 
 ADD_CASE(HyStartTrainTest, "HyStart leaves slow start when an ACK train fills half the RTT");
+
+class ConservativeRoundsTest : public SimulationTestCase
+{
+  public:
+    using SimulationTestCase::SimulationTestCase;
+
+  private:
+    /// Windows that are acknowledged until slow start ends. The RTT rises after the second.
+    static int CountWindows(int64_t rounds)
+    {
+        Cubic cubic(ParseParameters("cubic",
+                                    Cubic::GetParameterTable(),
+                                    {{"hystart_plus_plus", true}, {"css_rounds", rounds}}));
+        FakeTransport transport(cubic, 100 * MS, 64);
+        int windows = 0;
+        while (transport.state.ssthresh == INFINITE_SSTHRESH && windows < 100)
+        {
+            transport.SetRtt(windows < 2 ? 100 * MS : 200 * MS);
+            transport.AckWindow();
+            ++windows;
+        }
+        ns3::Simulator::Destroy();
+        return windows;
+    }
+
+    void DoRun() override
+    {
+        // RFC 9406, section 4.2: the round in which the RTT rose counts. The next ends slow start.
+        NS_TEST_EXPECT_MSG_EQ(CountWindows(1), 4, "one round");
+        NS_TEST_EXPECT_MSG_EQ(CountWindows(5), 8, "CSS_ROUNDS of section 4.3");
+    }
+};
+
+ADD_CASE(ConservativeRoundsTest, "HyStart++ grows slowly for as many rounds as it is told to");
 
 } // namespace

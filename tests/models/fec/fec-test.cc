@@ -259,7 +259,13 @@ TEST_CASE(SimulationTestCase,
     NS_TEST_EXPECT_MSG_EQ((coder.delivered == delivered), true, "in order");
     // 100 bytes, 2 more counted: (102 + 40)·2, (51 + 40)·3 or (34 + 40)·4.
     NS_TEST_EXPECT_MSG_EQ(FecEncoder::DataShards(spec, 100), 2, "273 is less than 284 and 296");
+    // 12 are best sent whole: (12 + 40)·2 is less than (6 + 40)·3.
+    NS_TEST_EXPECT_MSG_EQ(FecEncoder::DataShards(spec, 10), 1, "104 is less than 138 and 176");
     NS_TEST_EXPECT_MSG_EQ(FecEncoder::DataShards(spec, 2001), 3, "no shard above 1000 bytes");
+    // 60 bytes whole, (60 + 40)·2, is less than (30 + 40)·3 and (20 + 40)·4.
+    spec.blob->mtu = 60;
+    NS_TEST_EXPECT_MSG_EQ(FecEncoder::DataShards(spec, 58), 1, "a shard of the largest size");
+    NS_TEST_EXPECT_MSG_EQ(FecEncoder::DataShards(spec, 59), 2, "one byte more is too large");
 }
 
 TEST_CASE(SimulationTestCase,
@@ -278,7 +284,9 @@ TEST_CASE(SimulationTestCase,
     }
     const std::vector<uint32_t> recovered{0, 1, 3, 2};
     NS_TEST_EXPECT_MSG_EQ((coder.delivered == recovered), true, "the third after the parity");
+    NS_TEST_EXPECT_MSG_EQ(coder.Recovered(), 1, "so far, it would not have arrived");
     coder.Release(SECOND, 2);
+    NS_TEST_EXPECT_MSG_EQ(coder.Recovered(), 0, "it was only late");
     NS_TEST_EXPECT_MSG_EQ((coder.delivered == recovered), true, "not twice");
     NS_TEST_EXPECT_MSG_EQ(coder.decoder.RecoveryDelay().Count(), 1, "one recovered");
     // It left at 2 ms, the parity at 3 ms.

@@ -396,6 +396,155 @@ TEST_CASE(SimulationTestCase,
     NS_TEST_EXPECT_MSG_EQ(subject.Dequeue(0, isMarked), 2, "the head is gone");
 }
 
+/// A CAKE that the test fills and empties by hand.
+class CakeByHand
+{
+  public:
+    explicit CakeByHand(const CakeSpec& cake)
+        : m_subject(MakeSpec(cake))
+    {
+        m_subject.disc->AddFlow(0, {0, 1});
+        m_subject.disc->AddFlow(1, {1, 1});
+    }
+
+    /// So many packets of a flow arrive at 0.
+    void Fill(uint32_t flow, uint32_t packets, uint32_t bytes)
+    {
+        for (uint32_t i = 0; i < packets; ++i)
+        {
+            m_flows.push_back(flow);
+            m_subject.Enqueue(0, m_flows.size() - 1, {0, bytes, flow});
+        }
+    }
+
+    /// The flow of the next packet.
+    uint32_t Serve(int64_t now)
+    {
+        bool isMarked;
+        return m_flows[m_subject.Dequeue(now, isMarked)];
+    }
+
+    uint64_t Drops() const
+    {
+        return m_subject.disc->Drops().all;
+    }
+
+  private:
+    OurSubject m_subject;
+    std::vector<uint32_t> m_flows; //!< of the packets, by number
+};
+
+TEST_CASE(SimulationTestCase,
+          CakeQuantumTest,
+          "A flow of CAKE sends 1514 bytes in a turn, and then the next one does")
+{
+    // sch_cake, flow_quantum without a rate, and the deficit round robin of Shreedhar and Varghese:
+    // a packet leaves while some deficit is left. After 15 packets of 100 bytes it is 13 or 14.
+    CakeByHand cake(CAKE);
+    cake.Fill(0, 40, 100);
+    cake.Fill(1, 40, 100);
+    for (int turn = 0; turn < 2; ++turn)
+    {
+        for (int i = 0; i < 16; ++i)
+        {
+            NS_TEST_EXPECT_MSG_EQ(cake.Serve(0), turn, "packet " << i << " of turn " << turn);
+        }
+    }
+    NS_TEST_EXPECT_MSG_EQ(cake.Serve(0), 0, "the first again");
+}
+
+TEST_CASE(SimulationTestCase,
+          CakeHostTurnsTest,
+          "What a flow has waiting does not make its host busier to CAKE")
+{
+    // sch_cake cake_get_flow_quantum(): a host's load is the number of its bulk flows, one each.
+    CakeSpec spec = CAKE;
+    spec.isolation = CakeIsolation::DUAL_SRCHOST;
+    CakeByHand cake(spec);
+    cake.Fill(0, 100, 1'500);
+    cake.Fill(1, 10, 1'500);
+    int ofFirst = 0;
+    for (int i = 0; i < 16; ++i)
+    {
+        ofFirst += cake.Serve(0) == 0;
+    }
+    NS_TEST_EXPECT_MSG_EQ_TOL(ofFirst, 8, 1, "of 16 packets, whoever has more of them");
+}
+
+TEST_CASE(SimulationTestCase,
+          CakeSlowLinkTest,
+          "On a slow link COBALT has the time of three packets in the place of its interval")
+{
+    // sch_cake cake_set_rate(): the target is at least 1.5 times that of a packet of 1514 bytes,
+    // the interval twice the target. At 100 kbit/s: 121.12 and 363.36 ms. Nothing is late that
+    // waited for less than four packets: 484 ms.
+    constexpr int64_t TIME = 80 * MS; // of 1000 bytes
+    constexpr double INTERVAL = 3 * 121.12 * MS;
+    CakeSpec spec = CAKE;
+    spec.bandwidth = 1e5;
+    CakeByHand cake(spec);
+    cake.Fill(0, 100, PACKET);
+    std::vector<int64_t> drops;
+    for (int64_t now = TIME; now < 2 * SECOND; now += TIME)
+    {
+        cake.Serve(now);
+        drops.resize(cake.Drops(), now);
+    }
+    NS_TEST_ASSERT_MSG_GT(drops.size(), 5, "it drops");
+    NS_TEST_EXPECT_MSG_EQ(drops[0], 640 * MS, "the second late packet; the first was at 560 ms");
+    double expected = 560. * MS;
+    for (size_t count = 2; count <= 5; ++count)
+    {
+        expected += INTERVAL / std::sqrt(count);
+        // The packet that is served next.
+        NS_TEST_EXPECT_MSG_GT_OR_EQ(drops[count - 1], expected, "drop " << count);
+        NS_TEST_EXPECT_MSG_LT(drops[count - 1], expected + TIME, "drop " << count);
+    }
+}
+
+TEST_CASE(SimulationTestCase,
+          CakeEndedFlowsTest,
+          "At ingress, CAKE is as strict after flows that have ended as before them")
+{
+    // sch_cake cobalt_should_drop(): waits count from twice the time of a packet of each bulk flow.
+    const auto count = [](int bursts) {
+        CakeSpec spec = CAKE;
+        spec.ingress = true;
+        spec.bandwidth = 8e6; // a packet of 1500 bytes takes 1.5 ms
+        OurSubject subject(MakeSpec(spec));
+        for (const uint32_t flow : {0, 1, 2})
+        {
+            subject.disc->AddFlow(flow, {flow, 3});
+        }
+        int64_t now = 0;
+        uint32_t number = 0;
+        bool isMarked;
+        for (int burst = 0; burst < bursts; ++burst)
+        {
+            for (int i = 0; i < 10; ++i)
+            {
+                subject.Enqueue(now, number++, {now, 1'500, 1U + burst % 2});
+            }
+            while (subject.disc->WaitingPackets() > 2)
+            {
+                now += 2 * MS;
+                subject.Dequeue(now, isMarked);
+            }
+        }
+        const uint64_t before = subject.disc->Drops().all;
+        for (const int64_t end = now + SECOND; now < end; now += 2 * MS)
+        {
+            subject.Enqueue(now, number++, {now, 1'500, 0});
+            subject.Enqueue(now, number++, {now, 1'500, 0});
+            subject.Dequeue(now, isMarked);
+        }
+        return static_cast<double>(subject.disc->Drops().all - before);
+    };
+    const double fresh = count(0);
+    NS_TEST_EXPECT_MSG_GT(fresh, 20, "drops of a queue that grows by 0.5 s in one");
+    NS_TEST_EXPECT_MSG_EQ_TOL(count(200), fresh, 0.1 * fresh, "after 200 bursts");
+}
+
 /// Packets that crossed sch_cake of Linux, and when (tests/reference/virtual.py).
 struct LinuxTrace
 {

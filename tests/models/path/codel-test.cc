@@ -90,6 +90,27 @@ class CodelCalmTest : public SimulationTestCase
 ADD_CASE(CodelCalmTest, "CoDel drops nothing while waiting times dip below the target");
 
 TEST_CASE(SimulationTestCase,
+          CodelEdgeTest,
+          "CoDel drops once packets waited as long as its target for as long as its interval")
+{
+    // RFC 8289, section 5, dodequeue(): below the target is calm, at the target is not, and the
+    // interval is over when it has passed.
+    OurSubject subject(MakeSpec(CODEL));
+    bool isMarked;
+    int64_t first = 0;
+    for (int64_t now = 0; now < SECOND && first == 0; now += MS)
+    {
+        subject.Enqueue(now, now / MS, {now, PACKET});
+        if (now >= 5 * MS)
+        {
+            subject.Dequeue(now, isMarked);
+        }
+        first = subject.disc->Drops().all > 0 ? now : 0;
+    }
+    NS_TEST_EXPECT_MSG_EQ(first, 105 * MS, "the first packet left after 5 ms");
+}
+
+TEST_CASE(SimulationTestCase,
           CodelMarkTest,
           "CoDel marks what can be marked at the pace at which it drops")
 {

@@ -12,6 +12,7 @@
 
 #include "ns3/pie-queue-disc.h"
 
+#include <cmath>
 #include <vector>
 
 namespace
@@ -106,5 +107,69 @@ class PieTargetTest : public SimulationTestCase
 };
 
 ADD_CASE(PieTargetTest, "PIE holds a waiting time of 15 ms, and lets bursts pass");
+
+class PieBurstTest : public SimulationTestCase
+{
+  public:
+    using SimulationTestCase::SimulationTestCase;
+
+  private:
+    /// \returns share dropped of the packets from `begin` on
+    static double Dropped(int64_t burst, const std::vector<Offer>& offers, int64_t begin)
+    {
+        LinkSpec spec = MakeSpec(PIE);
+        std::get<PieSpec>(spec.queue).burst = burst;
+        OurSubject subject(spec);
+        std::vector<Offer> all = offers;
+        all.push_back({offers.back().time + 2 * SECOND}); // until all others are served
+        const auto fates = RunOurs(subject, all);
+        double dropped = 0;
+        double offered = 0;
+        for (size_t i = 0; i < offers.size(); ++i)
+        {
+            offered += offers[i].time >= begin;
+            dropped += offers[i].time >= begin && fates[i].served < 0;
+        }
+        return dropped / offered;
+    }
+
+    /// Packets at a constant rate from `begin` to `end`.
+    static void Add(std::vector<Offer>& offers, int64_t begin, int64_t end, int64_t gap)
+    {
+        for (int64_t time = begin; time < end; time += gap)
+        {
+            offers.push_back({time});
+        }
+    }
+
+    void DoRun() override
+    {
+        // RFC 8033, section 4.4: the allowance of 150 ms is whole again after calm, that is, with
+        // no probability and both delays below half of the target. It is used up 150 ms after
+        // that, and the probability, 0 until then, begins with steps of 1/2048 (section 4.2).
+        std::vector<Offer> again;
+        Add(again, 0, 10 * SECOND, 100 * MS);
+        const int64_t second = 10 * SECOND;
+        Add(again, second, second + 200 * MS, PACKET_TIME / 3);
+        NS_TEST_EXPECT_MSG_EQ(Dropped(150 * MS, again, second), 0, "an allowance for each burst");
+        NS_TEST_EXPECT_MSG_GT(Dropped(0, again, second), 0, "without one it is too long");
+
+        // Twice what the link carries holds the probability at 1/2. When the queue has drained it
+        // falls by 2 % in 15 ms (section 4.2): that is no calm yet, and there is no allowance.
+        std::vector<Offer> soon;
+        Add(soon, 0, 5 * SECOND, PACKET_TIME / 2);
+        const int64_t next = 5 * SECOND + 200 * MS;
+        Add(soon, next, next + 100 * MS, PACKET_TIME / 2);
+        const double expected = 0.5 * std::pow(0.98, 12);
+        NS_TEST_EXPECT_MSG_EQ_TOL(Dropped(150 * MS, soon, next), expected, 0.1, "soon after");
+
+        // An overload that goes on is no burst, however long the delay has been above the target.
+        std::vector<Offer> lasting;
+        Add(lasting, 0, 5 * SECOND, PACKET_TIME / 2);
+        NS_TEST_EXPECT_MSG_EQ_TOL(Dropped(150 * MS, lasting, 2 * SECOND), 0.5, 0.05, "overload");
+    }
+};
+
+ADD_CASE(PieBurstTest, "PIE lets a burst pass again once it is calm, and not before");
 
 } // namespace

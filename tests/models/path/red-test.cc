@@ -129,6 +129,122 @@ class RedTest : public SimulationTestCase
 
 ADD_CASE(RedTest, "RED spaces drops evenly, by the average between its thresholds");
 
+class RedCountTest : public SimulationTestCase
+{
+  public:
+    using SimulationTestCase::SimulationTestCase;
+
+  private:
+    /// A queue whose average is its length, of which the test keeps both.
+    class Queue
+    {
+      public:
+        explicit Queue(double maxProbability)
+            : m_subject(MakeSpec(maxProbability))
+        {
+        }
+
+        /// Packets that may be marked fill it, or packets leave, until so many wait.
+        void Make(uint32_t waiting)
+        {
+            bool isMarked;
+            while (m_subject.disc->WaitingBytes() > waiting * PACKET)
+            {
+                m_subject.Dequeue(0, isMarked);
+            }
+            for (uint32_t i = 0; i < waiting && m_subject.disc->WaitingBytes() < waiting * PACKET;
+                 ++i)
+            {
+                m_subject.Enqueue(0, m_next++, {0, PACKET, 0, true});
+            }
+        }
+
+        /// One large packet fills it, so that no other sees what is between.
+        void Jump(uint32_t waiting)
+        {
+            const auto bytes = waiting * PACKET - m_subject.disc->WaitingBytes();
+            m_subject.Enqueue(0, m_next++, {0, static_cast<uint32_t>(bytes), 0, true});
+        }
+
+        /// Packets that come one by one, and find as many each, up to the first that is dropped.
+        int Gap(uint32_t waiting)
+        {
+            Make(waiting);
+            const uint64_t before = m_subject.disc->Drops().all;
+            for (int gap = 1; gap < 1'000; ++gap)
+            {
+                m_subject.Enqueue(0, m_next++, {0, PACKET});
+                if (m_subject.disc->Drops().all > before)
+                {
+                    return gap;
+                }
+                Make(waiting);
+            }
+            return 0;
+        }
+
+        /// So many come one by one, and find as many each.
+        void Pass(uint32_t waiting, int packets)
+        {
+            Make(waiting);
+            for (int i = 0; i < packets; ++i)
+            {
+                m_subject.Enqueue(0, m_next++, {0, PACKET});
+                Make(waiting);
+            }
+        }
+
+      private:
+        static LinkSpec MakeSpec(double maxProbability)
+        {
+            LinkSpec spec = tunnelcc::MakeSpec(RED);
+            std::get<RedSpec>(spec.queue).maxProbability = maxProbability;
+            std::get<RedSpec>(spec.queue).weight = 1;
+            spec.bufferPackets = 0;
+            return spec;
+        }
+
+        OurSubject m_subject;
+        uint32_t m_next{0};
+    };
+
+    void DoRun() override
+    {
+        // Floyd and Jacobson 1993, figure 2: the count is -1 below the minimum threshold, and at it
+        // counts. At a probability of 1/2 a calm queue lets one packet pass, or none.
+        Queue calm(1);
+        int longest = 0;
+        for (int i = 0; i < 200; ++i)
+        {
+            calm.Make(0);
+            calm.Make(4);
+            calm.Jump(10);
+            longest = std::max(longest, calm.Gap(10));
+        }
+        NS_TEST_EXPECT_MSG_EQ(longest, 2, "gap after calm");
+
+        // At 6 packets the probability is 1/100: after 200 at the threshold it is high time.
+        Queue edge(0.1);
+        edge.Pass(5, 200);
+        NS_TEST_EXPECT_MSG_EQ(edge.Gap(6), 1, "those at the threshold count");
+
+        // A drop that the average forces is a drop: gaps are 1 to 1/p - 1 after it.
+        Queue forced(0.5);
+        std::vector<int> gaps(1'000);
+        for (int i = 0; i < 900; ++i)
+        {
+            NS_TEST_EXPECT_MSG_EQ(forced.Gap(30), 1, "forced");
+            ++gaps.at(forced.Gap(10));
+        }
+        for (int length = 1; length <= 3; ++length)
+        {
+            NS_TEST_EXPECT_MSG_EQ_TOL(gaps[length], 300, 60, "gaps of " << length);
+        }
+    }
+};
+
+ADD_CASE(RedCountTest, "RED counts the packets between drops from where its source does");
+
 class RedStockTest : public SimulationTestCase
 {
   public:

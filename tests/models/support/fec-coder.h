@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <map>
 #include <utility>
 #include <vector>
@@ -125,6 +126,12 @@ class FecCoder final : private ShardSender, private PacketSink
     std::vector<Packet> held;        //!< shards, if isHolding
     bool isNoting{true};
     bool isHolding{false};
+
+    /// Packets counted so far that parity repaired.
+    uint64_t Recovered() const
+    {
+        return m_log.CountUntil(std::numeric_limits<int64_t>::max()).recovered;
+    }
 
   private:
     void SendShard(int64_t now, Packet& shard, uint32_t bytes) override

@@ -77,6 +77,58 @@ TEST_CASE(SimulationTestCase,
 }
 
 TEST_CASE(SimulationTestCase,
+          TimeOutAfterMarkTest,
+          "A time-out once all that a mark reduced for was acknowledged reduces the window again"
+          " -> 2 reductions (Linux tcp_enter_loss(): high_seq is not after snd_una)")
+{
+    TcpSpec spec = Exchange::Spec();
+    spec.ecn = true;
+    Exchange exchange(100 * MS, spec, spec);
+    exchange.Connect();
+    exchange.toServer.MarkSegment(9);
+    exchange.toServer.LoseSegment(10, 2);
+    exchange.WriteSegments(100 * MS, 10);
+    exchange.WriteSegments(1'000 * MS, 1);
+    NS_TEST_EXPECT_MSG_EQ((exchange.client.State().caState == CaState::CWR),
+                          true,
+                          "held until the segment with CWR is acknowledged");
+    NS_TEST_EXPECT_MSG_EQ(exchange.client.control.reductions.size(), 1, "for the mark");
+    RunUntil(1'650 * MS); // before the peer, which has not seen a CWR, echoes the mark again
+    NS_TEST_EXPECT_MSG_EQ(exchange.toServer.Data(900 * MS),
+                          "10@1000 10@1300 10@1600",
+                          "a probe, then the time-out");
+    NS_TEST_EXPECT_MSG_EQ(exchange.client.tcp.GetSender().Counters().rtos, 1, "of segment 10");
+    NS_TEST_EXPECT_MSG_EQ(exchange.client.control.reductions.size(), 2, "another for its loss");
+}
+
+TEST_CASE(SimulationTestCase,
+          TimeOutDuringMarkTest,
+          "A time-out of what was sent before a mark does not reduce the window again"
+          " -> 1 reduction (Linux tcp_enter_loss(): high_seq is after snd_una)")
+{
+    TcpSpec spec = Exchange::Spec();
+    spec.ecn = true;
+    Exchange exchange(100 * MS, spec, spec);
+    exchange.Connect();
+    exchange.toServer.MarkSegment(0);
+    for (uint32_t segment = 1; segment < 10; ++segment)
+    {
+        exchange.toServer.LoseSegment(segment, 2);
+    }
+    exchange.WriteSegments(100 * MS, 10);
+    RunUntil(250 * MS);
+    NS_TEST_EXPECT_MSG_EQ(exchange.client.control.reductions.size(), 1, "for the mark");
+    while (exchange.client.tcp.GetSender().Counters().rtos == 0 &&
+           ns3::Simulator::Now().GetSeconds() < 5)
+    {
+        RunUntil(ns3::Simulator::Now().GetNanoSeconds() + 10 * MS);
+    }
+    NS_TEST_EXPECT_MSG_EQ(exchange.client.tcp.GetSender().Counters().rtos, 1, "of segment 1");
+    NS_TEST_EXPECT_MSG_EQ((exchange.client.State().caState == CaState::LOSS), true, "at once");
+    NS_TEST_EXPECT_MSG_EQ(exchange.client.control.reductions.size(), 1, "still");
+}
+
+TEST_CASE(SimulationTestCase,
           TimerWheelTest,
           "Timers fire by jiffies, and the longer ones by eight of them"
           " -> 40 ms become 44, 252 become 280, 2016 become 2048 (Linux calc_wheel_index())")

@@ -170,6 +170,35 @@ ADD_CASE(DuplicateUndoTest,
          "tcp_try_undo_dsack())");
 
 TEST_CASE(SimulationTestCase,
+          LossBehindReorderingTest,
+          "The ACK that undoes a recovery begins the next one if it shows a loss"
+          " -> reductions at 200 and 250 ms (Linux tcp_fastretrans_alert(), TCP_CA_Recovery)")
+{
+    Exchange exchange;
+    exchange.client.control.cwnd = 20;
+    exchange.Connect();
+    exchange.toServer.HoldSegment(5, 50 * MS); // comes at 200 ms, its repair at 250
+    exchange.WriteSegments(100 * MS, 10);
+    exchange.toServer.LoseSegment(10);
+    exchange.WriteSegments(105 * MS, 1);
+    exchange.WriteSegments(145 * MS, 3);
+    RunUntil(194 * MS);
+    exchange.toClient.LoseNext(PacketKind::ACK, 3); // so that one ACK tells of 5 and of 11 to 13
+    RunUntil(249 * MS);
+    NS_TEST_EXPECT_MSG_EQ(Counters(exchange).undos, 0, "in the first recovery");
+    NS_TEST_EXPECT_MSG_EQ((exchange.client.State().caState == CaState::RECOVERY), true, "still");
+    RunUntil(251 * MS);
+    NS_TEST_EXPECT_MSG_EQ(exchange.toClient.Acks(196 * MS, 202 * MS), "10[11-14)@200", "the ACK");
+    NS_TEST_EXPECT_MSG_EQ(Counters(exchange).undos, 1, "5 was only late");
+    // 10 was sent 40 ms before 13, more than RACK's window of 25 ms, a quarter of the RTT.
+    NS_TEST_EXPECT_MSG_EQ((exchange.client.State().caState == CaState::RECOVERY),
+                          true,
+                          "10 is not");
+    const std::vector<int64_t> reductions{200 * MS, 250 * MS};
+    NS_TEST_EXPECT_MSG_EQ((exchange.client.control.reductions == reductions), true, "reductions");
+}
+
+TEST_CASE(SimulationTestCase,
           MarkedUndoTest,
           "Once an ECN echo proved congestion, the window stays reduced"
           " -> window below 10, one reduction (RFC 3168, 6.1.2; Linux tcp_fastretrans_alert())")
