@@ -32,7 +32,7 @@ ROOT = Path(__file__).parents[2]
 #: ``before``, in mutants.csv: what became of it before tests were written for the survivors.
 COLUMNS = ("room", "file", "line", "column", "was", "becomes", "before", "verdict", "note")
 #: Longest time of the tests of one mutant, s. A change can make a loop endless.
-TIMEOUT = 600
+TIMEOUT = 120
 
 #: Room → how many changes, its files, and the nearest tests: below tests/python, or suites.
 PYTHON: Mapping[str, tuple[int, Sequence[str], Sequence[str]]] = {

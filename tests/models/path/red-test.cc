@@ -29,11 +29,12 @@ class RedTest : public SimulationTestCase
 
   private:
     /// Packets between drops while the average stands at `waiting` packets.
-    std::vector<int> Gaps(double waiting, double maxProbability)
+    std::vector<int> Gaps(double waiting, double maxProbability, bool gentle = true)
     {
         LinkSpec spec = MakeSpec(RED);
         std::get<RedSpec>(spec.queue).maxProbability = maxProbability;
         std::get<RedSpec>(spec.queue).weight = 1;
+        std::get<RedSpec>(spec.queue).gentle = gentle;
         spec.bufferPackets = 0;
         OurSubject subject(spec);
         // With a weight of 1 the average is the queue, which is kept at its length.
@@ -86,6 +87,7 @@ class RedTest : public SimulationTestCase
         const double two = (1 - one) * 0.28 / 0.44;
         const double mean = one + 2 * two + 3 * (1 - one - two);
         NS_TEST_EXPECT_MSG_EQ_TOL(200'000 / gentle, mean, 0.02 * mean, "gentle slope");
+        NS_TEST_EXPECT_MSG_EQ(Gaps(15, 0.1, false).size(), 200'000, "all from 15 on if not gentle");
         CheckIdle();
         CheckMarks();
     }
