@@ -28,6 +28,7 @@ from validation import (
     suite,
     table,
     theory,
+    varying,
     virtual,
 )
 from validation.check import Group
@@ -35,7 +36,7 @@ from validation.check import Group
 
 def _programs() -> Group:
     """Return all checks against measured programs, those of the models' suites first."""
-    measured = programs.group(calls.checks())
+    measured = programs.group((*calls.checks(), *varying.checks()))
     cases = exchanges.group("programs")
     every = (*cases.checks, *kcp.checks(), *quic.checks(), *quic.queue_checks(), *measured.checks)
     return replace(measured, checks=every)

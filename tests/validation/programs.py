@@ -47,7 +47,7 @@ _RANDOM_SEEDS, _OTHER_SEEDS = 6, 4
 # As late as threads began (SYNs in a capture). Without it, runs without losses are all the same.
 _START_JITTER = "0.2ms"
 # Below this ratio (%) retransmissions are few, and not compared.
-_LEAST_RATIO = 0.5
+LEAST_RATIO = 0.5
 # Relays that open a carrier for each connection: that of the messages, too.
 _CARRIER_EACH = ("gost-relay-ws", "gost-relay-wss")
 
@@ -112,12 +112,12 @@ _QUANTITIES = (
     _Quantity(
         "inner-retransmissions", "retransmissions inside", lambda run: run.inner_retransmissions,
         lambda cell, run: _ratio([it.socket for it in _through(cell, run)]),
-        relative=0.2, unit="%", least=_LEAST_RATIO,
+        relative=0.2, unit="%", least=LEAST_RATIO,
     ),
     _Quantity(
         "outer-retransmissions", "retransmissions outside", lambda run: run.outer_retransmissions,
         lambda cell, run: _ratio([it.carrier for it in _through(cell, run)]),
-        relative=0.2, unit="%", least=_LEAST_RATIO,
+        relative=0.2, unit="%", least=LEAST_RATIO,
     ),
     _Quantity(
         "queue", "queueing delay", lambda run: run.queue, lambda cell, run: run.queue_ms,
@@ -138,11 +138,16 @@ def group(more: Iterable[Check] = ()) -> Group:
 def checks() -> Iterator[Check]:
     """Yield the checks of all cells, without what is known of the causes of misses."""
     for cell in program_cells():
-        for quantity in _QUANTITIES:
-            yield from _check(cell, quantity)
+        yield from checks_of(cell)
     for (tunnel, flows), speeds in program_speeds().items():
         if tunnel != "none":  # the kernel's own work is free in the simulator
             yield _speed_check(tunnel, flows, mean(speeds))
+
+
+def checks_of(cell: ProgramCell) -> Iterator[Check]:
+    """Yield the checks of one cell."""
+    for quantity in _QUANTITIES:
+        yield from _check(cell, quantity)
 
 
 def _speed_check(tunnel: str, flows: int, target: float) -> Check:
