@@ -152,12 +152,11 @@ TEST_CASE(SimulationTestCase,
     NS_TEST_EXPECT_MSG_EQ(data.Counters(11 * MS).duplicates, 6'000, "all once more");
 }
 
-TEST_CASE(
-    SimulationTestCase,
-    JoinTest,
-    "The second subflow joins after the first data and their ACK, and carries data once its own "
-    "third ACK is answered -> its SYN leaves at 40 ms, data at 240 ms (RFC 8684, section 3.2; "
-    "Linux mptcp_pm_fully_established())")
+TEST_CASE(SimulationTestCase,
+          JoinTest,
+          "The second subflow joins after the first data and their ACK, and carries data "
+          "once its own third ACK is answered -> its SYN leaves at 40 ms, data at 240 ms "
+          "(RFC 8684, section 3.2; Linux mptcp_pm_fully_established())")
 {
     TwoPaths paths;
     paths.client.Write(0, 1'000); // before it is open
