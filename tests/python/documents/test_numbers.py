@@ -103,7 +103,7 @@ def _again(table, name=""):
 @pytest.mark.slow
 @pytest.mark.parametrize("folder", ["calls", "curves", "mixtures", "repair"])
 def test_other_seeds_say_the_same(folder, tmp_path, monkeypatch):
-    """A mean beside one of three other seeds: within a fifth, or half of how far seeds differ."""
+    """A mean beside one of three other seeds: within a fifth, or how far seeds differ."""
     monkeypatch.chdir(tmp_path)
     draw = load_script(ROOT / "results" / folder / "draw.py")
     used = [it for text in PAGES.values() for it in NUMBERS.used(text)]
