@@ -222,7 +222,14 @@ MptcpEndpoint::OnDataAck(int64_t now, Subflow& subflow, uint32_t dataAck, uint32
         Join(now);
         m_acked = acked;
         m_next = std::max(m_next, m_acked);
-        m_sent == m_acked&& m_written == m_acked ? m_timer.Cancel() : RestartTimer(now);
+        if (m_written == m_acked)
+        {
+            m_timer.Cancel();
+        }
+        else
+        {
+            RestartTimer(now);
+        }
         if (m_isClosing && m_acked == m_written)
         {
             CloseSubflows(now);

@@ -45,9 +45,6 @@ class MultipathChooser
     /// \param subflows all of the connection
     Choice Choose(std::deque<Subflow>& subflows, const DataView& data);
 
-    /// The window was full of data that wait for those of a slower subflow (BLEST).
-    void OnBlocked();
-
     /// Bytes that a subflow takes at most at a time (Linux MPTCP_SEND_BURST_SIZE: 64 KiB less the
     /// headers).
     static constexpr uint64_t BURST = (1 << 16) - 20 - 40 - 40 - 8;
@@ -62,7 +59,6 @@ class MultipathChooser
 
     const MultipathScheduler m_scheduler;
     size_t m_turn{0};
-    double m_lambda{1}; //!< of BLEST
 };
 
 } // namespace tunnelcc
