@@ -5,21 +5,25 @@ from __future__ import annotations
 
 import sys
 
+import matplotlib as mpl
 import pytest
 
 from helpers import ROOT
-from tunnelcc.lessons import (
-    bbr,
-    buffers_and_queues,
-    ecn_and_l4s,
-    quic_beside_tcp,
-    reproduce_a_paper,
-    slow_start_and_cubic,
-    tc,
-)
 
 sys.path.insert(0, str(ROOT / "notebooks"))
-import lessons
+# Lessons enlarge the figures of all that import them. Those of other tests stay as they are.
+with mpl.rc_context():
+    import lessons
+
+    from tunnelcc.lessons import (
+        bbr,
+        buffers_and_queues,
+        ecn_and_l4s,
+        quic_beside_tcp,
+        reproduce_a_paper,
+        slow_start_and_cubic,
+        tc,
+    )
 
 SEEDS = [*range(1, 7), *range(101, 107)]
 
