@@ -3,8 +3,7 @@
 
 ``.venv/bin/python results/wireless/draw.py`` runs ``build/release/scratch/wireless``, which
 ``make programs`` builds, for each condition. It writes ``settled.csv`` and the figure beside
-this file. With ``--redraw``, it draws the runs that the table has. ``runs.csv`` is of the first
-nine seconds (``--warmup=3s --duration=6s``), which lesson 11 repeats.
+this file. With ``--redraw``, it draws the runs that the table has.
 """
 
 from __future__ import annotations

@@ -9,19 +9,19 @@ from typing import Any
 from tunnelcc.lessons import plots, plt, tc
 
 STATIONS = [1, 2, 4, 8]
-#: Of results/wireless/runs.csv, a study with the radios of ns-3: mean time of a packet from the
+#: Of results/wireless/settled.csv, a study with the radios of ns-3: mean time of a packet from the
 #: server to a station (ms), 20 of which are a cable. A column for each of STATIONS.
 STUDY = {
-    ("wifi", "bbr", "no tunnel"): [82.12, 120.1, 116.4, 129.7],
-    ("wifi", "bbr", "no allowance for bursts"): [50.12, 53.16, 49.8, 53.13],
-    ("wifi", "bbr", "wireguard"): [78.92, 109.1, 121.3, 131.5],
-    ("wifi", "bbr", "gost-relay-wss"): [79, 105.5, 119.8, 125.8],
-    ("wifi", "cubic", "no tunnel"): [98.58, 103.6, 114.7, 123.8],
-    ("wifi", "cubic", "wireguard"): [100.3, 102.2, 112.6, 113.2],
-    ("wifi", "cubic", "gost-relay-wss"): [77.83, 103.7, 114.9, 118.4],
-    ("lte", "bbr", "no tunnel"): [39.99, 69.86, 84.52, 130.6],
-    ("lte", "bbr", "no allowance for bursts"): [41.53, 68.17, 89.17, 116.2],
-    ("lte", "cubic", "no tunnel"): [287.1, 478, 500.9, 602.6],
+    ("wifi", "bbr", "no tunnel"): [79.11, 104.1, 112.9, 119.2],
+    ("wifi", "bbr", "no allowance for bursts"): [52.74, 50.98, 50.31, 50.53],
+    ("wifi", "bbr", "wireguard"): [76.46, 102, 116.8, 120],
+    ("wifi", "bbr", "gost-relay-wss"): [78.62, 102.1, 118.4, 118.9],
+    ("wifi", "cubic", "no tunnel"): [98.72, 104.2, 112.9, 121],
+    ("wifi", "cubic", "wireguard"): [100.8, 92.66, 114.1, 121.3],
+    ("wifi", "cubic", "gost-relay-wss"): [100.2, 105.9, 110.1, 122.3],
+    ("lte", "bbr", "no tunnel"): [38.6, 67.45, 71.82, 118.4],
+    ("lte", "bbr", "no allowance for bursts"): [38.46, 67.02, 75.7, 103.9],
+    ("lte", "cubic", "no tunnel"): [311.8, 515.4, 1240, 2461],
 }
 #: Names of BBR with its allowance for bursts, and without it.
 SENDERS: dict[str, Any] = {
