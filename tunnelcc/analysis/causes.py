@@ -70,9 +70,10 @@ def _of_flow(flow: Counters) -> Cause | None:
     is_of_all = flow.is_alone or any(it.path.startswith("hosts.") for it in cause.keys)
     if cause.limit in (*_WINDOWS, "cpu") and is_of_all and flow.is_full(flow.step):
         return _link(_Held(flow, held.place, found.held, found.share))
-    share, host = flow.most_often_busy()
-    if cause.limit in _OF_PROGRAMS and share > 0.5:
-        return _cpu(_Held(flow, held.place, found.held, share), host)
+    if cause.limit in _OF_PROGRAMS:
+        share, host = flow.most_often_busy()
+        if share > 0.5:
+            return _cpu(_Held(flow, held.place, found.held, share), host)
     return cause
 
 

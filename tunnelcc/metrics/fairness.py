@@ -69,6 +69,8 @@ def max_min_allocation(
         rows = np.asarray(crosses, dtype=float).tolist()
         links = [{link: share for link, share in enumerate(row) if share} for row in rows]
     alike = [1] * len(wanted) if counts is None else np.asarray(counts).tolist()
+    if len(left) == 1 and min(wanted) == math.inf and all(row == {0: 1.0} for row in links):
+        return np.full(len(wanted), left[0] / sum(alike))  # what follows finds the same
     growing = dict.fromkeys(range(len(left)), 0.0)  # flows of each link
     flows: dict[int, list[int]] = {}
     for flow, of_flow in enumerate(links):

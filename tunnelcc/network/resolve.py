@@ -18,7 +18,7 @@ from tunnelcc.errors import ConfigError
 from tunnelcc.network.draws import single_flows, uniform
 from tunnelcc.network.layers import Layer, Links, Underlay, other_end
 from tunnelcc.network.multipath import Multipath, routes_of
-from tunnelcc.network.resolved import ResolvedNetwork, ResolvedTunnel, numbered, tunnel_key
+from tunnelcc.network.resolved import UNDRAWN, ResolvedNetwork, ResolvedTunnel, numbered, tunnel_key
 from tunnelcc.network.topology import Route, Topology, of_network, of_path
 from tunnelcc.network.traffic import Contents, ResolvedFlow, Traffic
 from tunnelcc.network.tunnels import Gateways, PacketTunnel, Relays, route_between
@@ -93,9 +93,12 @@ def with_draws_of(experiment: ExperimentKeys, network: ResolvedNetwork) -> Resol
         return tuple(replace(it, start=member.start, bytes=member.bytes) for it, member in pairs)
 
     flows, cross_traffic, pings = map(again, (network.flows, network.cross_traffic, network.pings))
-    return replace(
+    changed = replace(
         network, experiment=experiment, flows=flows, cross_traffic=cross_traffic, pings=pings
     )
+    known = vars(network)
+    vars(changed).update((name, known[name]) for name in UNDRAWN if name in known)
+    return changed
 
 
 class _Member(NamedTuple):

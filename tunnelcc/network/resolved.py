@@ -23,6 +23,12 @@ from tunnelcc.network.topology import Route, Step, Topology
 from tunnelcc.network.traffic import Contents, ResolvedFlow, Traffic
 from tunnelcc.network.tunnels import PacketTunnel, Relays
 
+#: What ResolvedNetwork works out once for all seeds of an experiment: nothing of it is drawn.
+UNDRAWN = (
+    "_below_relays", "_service", "all_kinds", "bottleneck", "bottlenecks", "carriers", "kinds",
+    "segments",
+)  # fmt: skip
+
 
 @dataclass(frozen=True, eq=False)
 class ResolvedTunnel:
@@ -78,6 +84,10 @@ class ResolvedNetwork:
     flows: tuple[ResolvedFlow, ...]
     cross_traffic: tuple[ResolvedFlow, ...] = ()
     pings: tuple[ResolvedFlow, ...] = ()
+
+    def is_like(self, other: ResolvedNetwork) -> bool:
+        """Whether it is the other, or the same with another seed: see with_draws_of()."""
+        return self.topology is other.topology
 
     @property
     def everyone(self) -> tuple[ResolvedFlow, ...]:

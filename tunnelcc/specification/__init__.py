@@ -23,7 +23,7 @@ from tunnelcc.network.traffic import Traffic
 from tunnelcc.network.tunnels import Gateways, PacketTunnel
 from tunnelcc.scenario import Experiment
 from tunnelcc.specification import tcp as spec_tcp
-from tunnelcc.specification.links import link
+from tunnelcc.specification.links import link, with_phase
 from tunnelcc.specification.parts import (
     Spec,
     congestion,
@@ -48,11 +48,21 @@ def experiment_spec(experiment: Experiment) -> Spec:
 
 def network_spec(network: ResolvedNetwork) -> Spec:
     """Return the specification of an experiment whose network is known."""
-    return _Builder(network).spec()
+    global _latest
+    if (builder := _latest) is None or not network.is_like(builder.network):
+        _latest = builder = _Builder(network)
+    return builder.spec(network)
+
+
+#: Of the experiment before: the next one is often the same with another seed.
+_latest: _Builder | None = None
 
 
 class _Builder:
-    """Collects what flows and tunnels refer to by number: hosts, links, routes, TCP settings."""
+    """Collects what flows and tunnels refer to by number: hosts, links, routes, TCP settings.
+
+    All of that is the same for all seeds of an experiment.
+    """
 
     def __init__(self, network: ResolvedNetwork) -> None:
         self.experiment = network.experiment
@@ -63,28 +73,35 @@ class _Builder:
         self.routes: dict[Route, int] = {}
         self.tcp: list[Spec] = []
         self.quic: list[Spec] = []
-
-    def spec(self) -> Spec:
-        """Return the specification."""
-        experiment, topology = self.experiment, self.network.topology
-        flows = list(self._flows())
-        tunnels = [
-            self._tunnel(tunnel)
-            | self._tunnel_start(tunnel, number)
-            | self._under(tunnel)
-            | self._uplinks(tunnel)
-            for number, tunnel in enumerate(self.network.tunnels)
+        self._kinds = {it: self._alike(it) for it in network.all_kinds}
+        self._tunnels = [
+            (self._tunnel(tunnel), self._under(tunnel) | self._uplinks(tunnel))
+            for tunnel in network.tunnels
         ]
+        self._hosts = [self._host(name, host) for name, host in network.hosts.items()]
+        self._links = {name: self._link(it) for name, it in topology.links.items()}
+        self._routes = list(map(self._route, self.routes))
+        self._rest = same(self.experiment, "ExperimentSpec")
+
+    def spec(self, network: ResolvedNetwork) -> Spec:
+        """Return the specification of a network, which may differ in its draws."""
+        tunnels = [
+            first | self._tunnel_start(network, number) | last
+            for number, (first, last) in enumerate(self._tunnels)
+        ]
+        links = network.topology.links.items()
         lists = {
-            "hosts": [self._host(name, host) for name, host in self.network.hosts.items()],
-            "links": [self._link(name, it) for name, it in topology.links.items()],
-            "routes": list(map(self._route, self.routes)),
+            "hosts": self._hosts,
+            "links": [
+                with_phase(self._links[name], it, network.phases[name]) for name, it in links
+            ],
+            "routes": self._routes,
             "tcp": self.tcp,
             "quic": self.quic,
             "tunnels": tunnels,
-            "flows": flows,
+            "flows": list(self._flows(network)),
         }
-        rest = same(experiment, "ExperimentSpec")
+        rest = self._rest | {"seed": network.experiment.seed}
         return {**lists, **{name: value for name, value in rest.items() if name not in lists}}
 
     def _host(self, name: str, host: Hosts) -> Spec:
@@ -95,10 +112,10 @@ class _Builder:
             "switch_cost": round(self._switch_cost(name, host)),
         }
 
-    def _link(self, name: str, resolved: ResolvedLink) -> Spec:
+    def _link(self, resolved: ResolvedLink) -> Spec:
         tcp, path = self.experiment.tcp, self.experiment.path
         packet = tcp.packet_bytes(path.ip, resolved.path.host_mtu)
-        return link(packet, resolved, path.ip, self.network.phases[name])
+        return link(packet, resolved, path.ip)
 
     def _switch_cost(self, name: str, host: Hosts) -> float:
         entries = [it.keys.entry for it in self.network.tunnels if name in it.hosts]
@@ -120,16 +137,15 @@ class _Builder:
     def _steps(self, steps: Sequence[Step]) -> list[Spec]:
         return [{"link": self.links[step.link], "is_reverse": step.is_reverse} for step in steps]
 
-    def _flows(self) -> Iterator[Spec]:
+    def _flows(self, network: ResolvedNetwork) -> Iterator[Spec]:
         """Single flows. Values that equal flows share are computed once."""
-        known = {it: self._alike(it) for it in self.network.all_kinds}
-        for number, placed in enumerate(self.network.everyone):
+        for number, placed in enumerate(network.everyone):
             # The jitter shifts the whole flow: data that all began at once would make every seed
             # alike.
             keys, jitter = placed.traffic.keys, placed.jitter
             data_start = getattr(keys, "data_start", None) or 0
-            yield known[placed.traffic] | {
-                "extra_delay": self._extra_delay(placed.traffic, number),
+            yield self._kinds[placed.traffic] | {
+                "extra_delay": self._extra_delay(network, placed.traffic, number),
                 "carrier": placed.carrier,
                 "start": nanoseconds(placed.start),
                 "data_start": nanoseconds(max(placed.start, data_start + jitter)),
@@ -184,7 +200,7 @@ class _Builder:
         routes = {end: self._number(it.route) for end, it in gateways.access.items()}
         return {"access": {"routes": routes, "is_turned": gateways.is_turned}}
 
-    def _extra_delay(self, traffic: Traffic, number: int) -> Spec:
+    def _extra_delay(self, network: ResolvedNetwork, traffic: Traffic, number: int) -> Spec:
         """The delay that flows.rtt adds to the links' stated delay, half of it in each direction.
 
         ``number``: of the flow.
@@ -193,7 +209,7 @@ class _Builder:
         if rtt is None:
             return {"client": 0, "server": 0}
         delays = {"client": self._delay(first.to_server), "server": self._delay(first.to_client)}
-        whole = nanoseconds(rtt) + self.network.own_phase(number)
+        whole = nanoseconds(rtt) + network.own_phase(number)
         half = whole // 2
         return {
             end: (half if end == traffic.sender else whole - half) - delay
@@ -204,15 +220,15 @@ class _Builder:
         links = self.network.topology.links
         return sum(half_of(links[step.link].path.rtt, step.is_reverse) for step in steps)
 
-    def _tunnel_start(self, placed: ResolvedTunnel, number: int) -> Spec:
+    def _tunnel_start(self, network: ResolvedNetwork, number: int) -> Spec:
         """Time when a tunnel connects without waiting for a flow: 0, or jittered beside others.
 
         Without one, two equal tunnels would take turns in the same way whatever the seed.
         """
-        is_alone = sum(it.hop is None for it in self.network.tunnels) == 1
-        if is_alone or not placed.keys.entry.HAS_CARRIERS:
+        is_alone = sum(it.hop is None for it in network.tunnels) == 1
+        if is_alone or not network.tunnels[number].keys.entry.HAS_CARRIERS:
             return {}
-        seed, jitter = self.experiment.seed, self.experiment.start_jitter
+        seed, jitter = network.experiment.seed, network.experiment.start_jitter
         return {"start": nanoseconds(jitter * uniform(seed, "tunnel", number))}
 
     def _tunnel(self, placed: ResolvedTunnel) -> Spec:

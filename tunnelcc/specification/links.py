@@ -14,19 +14,28 @@ from tunnelcc.specification.parts import Spec, nanoseconds, same
 _NEVER = 1e6
 
 
-def link(packet: int, link: ResolvedLink, ip: int, phase: int) -> Spec:
-    """Both directions of a link.
+def link(packet: int, link: ResolvedLink, ip: int) -> Spec:
+    """Both directions of a link, with the RTT that is stated.
 
-    ``packet``: IP bytes of a full segment there; ``ip``: the version of IP; ``phase``: by how much
-    (ns) the RTT is longer than stated.
+    ``packet``: IP bytes of a full segment there; ``ip``: the version of IP.
     """
     return {
-        "forward": _direction(packet, link, ip, phase, is_reverse=False),
-        "reverse": _direction(packet, link, ip, phase, is_reverse=True),
+        "forward": _direction(packet, link, ip, is_reverse=False),
+        "reverse": _direction(packet, link, ip, is_reverse=True),
     }
 
 
-def _direction(packet: int, link: ResolvedLink, ip: int, phase: int, is_reverse: bool) -> Spec:
+def with_phase(spec: Spec, link: ResolvedLink, phase: int) -> Spec:
+    """Return link() with an RTT that is longer by ``phase`` (ns)."""
+    if not phase:
+        return spec
+    return {
+        "forward": spec["forward"] | _delays(link, phase, is_reverse=False),
+        "reverse": spec["reverse"] | _delays(link, phase, is_reverse=True),
+    }
+
+
+def _direction(packet: int, link: ResolvedLink, ip: int, is_reverse: bool) -> Spec:
     direction = link.direction(is_reverse)
     return (
         same(direction, "LinkSpec")
@@ -39,14 +48,14 @@ def _direction(packet: int, link: ResolvedLink, ip: int, phase: int, is_reverse:
             and same(direction.gilbert_elliott, "GilbertElliottSpec"),
             "policer": direction.policer and same(direction.policer, "PolicerSpec"),
             "jitter_deviation": nanoseconds(direction.deviation),
-            "delay": half_of(link.path.rtt, is_reverse, phase),
+            "delay": 0,  # in its place
             "outages": [
                 {"begin": nanoseconds(begin), "end": nanoseconds(min(end, _NEVER))}
                 for begin, end in link.path.outages
             ],
             "mtu": _mtu(link.path, ip),
         }
-        | _delays(link, is_reverse, phase)
+        | _delays(link, 0, is_reverse)
     )
 
 
@@ -83,11 +92,11 @@ def _losses(path: LinkDirection) -> Spec:
     return {"loss": loss, "loss_steps": steps}
 
 
-def _delays(link: ResolvedLink, is_reverse: bool, phase: int) -> Spec:
-    """The steps of the delay, if there are any."""
+def _delays(link: ResolvedLink, phase: int, is_reverse: bool) -> Spec:
+    """The delay, and its steps if there are any. ``phase``: ns, see with_phase()."""
     (_, first), *later = link.path.over_time("rtt")
     if first == link.path.rtt and not later:
-        return {}
+        return {"delay": half_of(first, is_reverse, phase)}
     steps = [
         {"time": nanoseconds(moment), "delay": half_of(rtt, is_reverse, phase)}
         for moment, rtt in later

@@ -32,6 +32,7 @@ import numpy as np
 
 from tunnelcc import system
 from tunnelcc.errors import ConfigError, RunError, TunnelccError
+from tunnelcc.network.resolved import ResolvedNetwork
 from tunnelcc.results import provenance
 from tunnelcc.results.result import Result
 from tunnelcc.scenario import Experiment
@@ -82,12 +83,7 @@ def encode(experiment: Experiment, outcome: Result | RunError, *, series: bool =
 
     ``series``: with all measurements, and not only its metrics.
     """
-    head: dict[str, Any] = {"experiment": experiment.table()}
-    named = [*_files(head)]
-    if files := {name: _sha256(name) for name, is_trace in named if not is_trace}:
-        head["files"] = files
-    if any(not Path(name).is_absolute() for name, _ in named):
-        head["directory"] = str(Path.cwd())
+    head = _head_of(experiment)
     body = b""
     if isinstance(outcome, Result):
         head["code"] = summary_version()
@@ -100,6 +96,25 @@ def encode(experiment: Experiment, outcome: Result | RunError, *, series: bool =
         head |= {**provenance.here(), "error": str(outcome)}
     text = json.dumps(head, separators=(",", ":"), check_circular=False).encode()
     return b"%s%d\n%s %d\n%s\n%s" % (_MAGIC, FORMAT, _digest(text).encode(), len(body), text, body)
+
+
+#: The experiment before, and what it has in the head: the next one is often it with another seed.
+_latest: tuple[ResolvedNetwork, dict[str, Any]] | None = None
+
+
+def _head_of(experiment: Experiment) -> dict[str, Any]:
+    """Return what a file's head has of an experiment."""
+    global _latest
+    if _latest is None or not experiment.resolved.is_like(_latest[0]):
+        head: dict[str, Any] = {"experiment": experiment.table()}
+        named = [*_files(head)]
+        if files := {name: _sha256(name) for name, is_trace in named if not is_trace}:
+            head["files"] = files
+        if any(not Path(name).is_absolute() for name, _ in named):
+            head["directory"] = str(Path.cwd())
+        _latest = experiment.resolved, head
+    head = _latest[1]
+    return {**head, "experiment": {**head["experiment"], "seed": experiment.seed}}
 
 
 def _body(result: Result) -> bytes:

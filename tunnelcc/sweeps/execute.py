@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import contextlib
 import heapq
+import pickle
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tunnelcc.errors import ConfigError, TunnelccError
+from tunnelcc.network.resolved import ResolvedNetwork
 from tunnelcc.output.progress import RunsProgress
 from tunnelcc.results.result import Result
 from tunnelcc.running import runner
@@ -51,18 +54,33 @@ class Tally:
     ids: list[str] = field(default_factory=list)
 
 
-@dataclass(frozen=True)
-class Task:
-    """An experiment, its specification, the time limit of its run (s), and if series are kept."""
+class Task(NamedTuple):
+    """A run: its experiment, specification, time limit (s), and whether its series are kept.
 
-    experiment: Experiment
+    ``like``: pickled, the experiment or the same one with another seed than ``seed``. A worker
+    reads it once for all its seeds, and a sweep writes it once.
+    """
+
+    like: bytes
+    seed: int
     spec: str
     timeout: float | None
     series: bool
 
+    @property
+    def experiment(self) -> Experiment:
+        """What is run."""
+        like = _read(self.like)
+        return like if like.seed == self.seed else like.with_seed(self.seed)
 
-@dataclass(frozen=True)
-class Measured:
+
+@lru_cache(maxsize=1)
+def _read(pickled: bytes) -> Experiment:
+    experiment: Experiment = pickle.loads(pickled)
+    return experiment
+
+
+class Measured(NamedTuple):
     """A worker's result: the version of its models, and the run's file."""
 
     models: str
@@ -71,10 +89,9 @@ class Measured:
 
 def measure(task: Task) -> Measured:
     """Simulate an experiment, in a worker. Raises RunError, ConfigError."""
-    measured = runner.measure(task.experiment, task.spec, task.timeout)
-    result = Result(task.experiment, measured)
-    file = runfile.encode(task.experiment, result, series=task.series)
-    return Measured(model_version(), file)
+    experiment = task.experiment
+    result = Result(experiment, runner.measure(experiment, task.spec, task.timeout))
+    return Measured(model_version(), runfile.encode(experiment, result, series=task.series))
 
 
 def executor(jobs: int | None, client: distributed.Client | str | None) -> Executor:
@@ -149,7 +166,9 @@ class _Queue:
         self._timeout = timeout
         self._series = series
         self._waiting: list[tuple[float, int, str]] = []  # a heap: −work, order, id
-        self._pending: dict[str, Task] = {}  # waiting, or running
+        self._pending: dict[str, Experiment] = {}  # waiting, or running
+        self._tasks: dict[str, Task] = {}  # waiting
+        self._like: tuple[ResolvedNetwork, bytes] | None = None  # of the last task
         self._seen = 0
         self._work = self._work_done = 0.0
 
@@ -169,14 +188,14 @@ class _Queue:
             pass
         while self.has_any():
             _, _, id_ = heapq.heappop(self._waiting)
-            yield id_, self._pending[id_]
+            yield id_, self._tasks.pop(id_)
             for _ in range(_LOOK_AT_ONCE):
                 if len(self._waiting) < _MOST_WAITING:
                     self._look()
 
     def done(self, id_: str) -> Experiment:
         """Return the experiment, which has been run."""
-        experiment = self._pending.pop(id_).experiment
+        experiment = self._pending.pop(id_)
         self._work_done += estimated_work(experiment)
         return experiment
 
@@ -210,9 +229,16 @@ class _Queue:
         else:
             work = estimated_work(experiment)
             self._work += work
-            self._pending[id_] = Task(experiment, spec, self._timeout, self._series)
+            self._pending[id_] = experiment
+            self._tasks[id_] = self._task(experiment, spec)
             heapq.heappush(self._waiting, (-work, self._seen, id_))
         return True
+
+    def _task(self, experiment: Experiment, spec: str) -> Task:
+        network = experiment.resolved
+        if self._like is None or not network.is_like(self._like[0]):
+            self._like = network, pickle.dumps(experiment)
+        return Task(self._like[1], experiment.seed, spec, self._timeout, self._series)
 
     def _add(self, id_: str) -> None:
         self._tally.ids.append(id_)

@@ -55,6 +55,14 @@ def test_greedy_flows_divide_a_link_equally():
     assert list(metrics.max_min_allocation(90, [math.inf] * 3)) == [30, 30, 30]
 
 
+@given(st.floats(1, 1e9), st.lists(st.integers(1, 50), min_size=1, max_size=5))
+def test_greedy_flows_get_the_same_where_another_link_is_idle(capacity, counts):
+    demands = [math.inf] * len(counts)
+    alone = metrics.max_min_allocation([capacity], demands, [[1]] * len(counts), counts)
+    beside = metrics.max_min_allocation([capacity, 1e12], demands, [[1, 0]] * len(counts), counts)
+    assert alone.tolist() == beside.tolist()
+
+
 def test_what_a_small_flow_does_not_want_goes_to_the_others():
     # 10 wants less than 90/3; the other two divide 80.
     assert list(metrics.max_min_allocation(90, [math.inf, 10, math.inf])) == [40, 10, 40]

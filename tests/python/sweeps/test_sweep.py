@@ -15,7 +15,7 @@ import tunnelcc as tc
 from tunnelcc import metrics, sweeps
 from tunnelcc.output.progress import RunsProgress
 from tunnelcc.running import pool
-from tunnelcc.store import FAILED, Store, model_version, run_id, runfile
+from tunnelcc.store import FAILED, Store, model_version, run_id, runfile, spec_id
 from tunnelcc.sweeps.execute import complete
 
 BASE = {"path": {"rate": "10Mbps"}, "flows": [{"cc": "bbr"}, {"cc": "cubic"}], "duration": "1s"}
@@ -42,6 +42,24 @@ def test_a_sweep_without_the_memory_for_any_run_is_refused_once(tmp_path):
     axes = {"flows.0.count": [1, 16384]}
     found = tc.sweep(base, axes, seeds=1, store=tmp_path, progress=False)
     assert np.isfinite(found.goodput.values).any()
+
+
+def test_workers_read_an_experiment_once_for_all_its_seeds(tmp_path):
+    declared = tc.Sweep(BASE, {"path.rtt": ["10ms", "40ms"]}, seeds=3)
+    tasks = []
+
+    def refuse(function, queue):
+        for id_, task in queue:
+            tasks.append(task)
+            yield id_, tc.RunError("not now")
+
+    with RunsProgress(enabled=False) as progress:
+        complete(declared.experiments(), len(declared), Store(tmp_path), refuse, progress=progress)
+    assert len({task.like for task in tasks}) == 2 < len(tasks) == 6
+    wanted = {run_id(it): it for it in declared.experiments()}
+    for task in tasks:
+        assert task.experiment == wanted[spec_id(task.spec)]
+        assert run_id(task.experiment) == spec_id(task.spec)
 
 
 def test_the_dataset_has_axes_units_and_provenance(results):
