@@ -14,7 +14,10 @@
 #include <algorithm>
 #include <cmath>
 #include <fstream>
+#include <initializer_list>
 #include <numeric>
+#include <random>
+#include <set>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -68,6 +71,8 @@ class CakeShaperTest : public SimulationTestCase
         NS_TEST_EXPECT_MSG_EQ(Counted(1'024, 32, 0, CellFraming::ATM), 22 * 53, "whole cells");
         NS_TEST_EXPECT_MSG_EQ(Counted(1'025, 32, 0, CellFraming::ATM), 23 * 53, "and a byte");
         NS_TEST_EXPECT_MSG_EQ(Counted(1'000, 30, 0, CellFraming::PTM), 1'047, "PTM");
+        NS_TEST_EXPECT_MSG_EQ(Counted(1'024, 0, 0, CellFraming::PTM), 1'040, "16 blocks of 64");
+        NS_TEST_EXPECT_MSG_EQ(Counted(1'025, 0, 0, CellFraming::PTM), 1'042, "one begun more");
 
         CakeSpec cake = CAKE;
         cake.bandwidth = 8e6; // 1000 bytes a millisecond
@@ -302,6 +307,9 @@ class CakeAckFilterTest : public SimulationTestCase
         std::vector<uint32_t> blocks{}; //!< begin, end, begin, end, …
         bool isData{false};
         uint32_t flow{0};
+        uint32_t tsEcr{0};
+        bool isDuplicate{false}; //!< its first block is a D-SACK
+        bool hasAck{true};
     };
 
     /// The ACKs that are left of `acks`, by their places.
@@ -324,14 +332,18 @@ class CakeAckFilterTest : public SimulationTestCase
             packet->flow = ack.flow;
             Packet& fields = packet->packet;
             fields.kind = ack.isData ? PacketKind::DATA : PacketKind::ACK;
-            fields.hasAck = ack.isData;
+            fields.hasAck = ack.isData && ack.hasAck;
             fields.isEce = ack.isEce;
+            fields.isDuplicate = ack.isDuplicate;
             fields.sackBlocks = ack.blocks.size() / 2;
             (ack.isData ? packet->extras.ackNumber : fields.ackNumber) = ack.number;
-            for (size_t block = 0; block < ack.blocks.size() / 2; ++block)
+            (ack.isData ? packet->extras.ackTsEcr : fields.tsEcr) = ack.tsEcr;
+            for (size_t block = 0; block < SackBlocks::MAX; ++block)
             {
-                packet->extras.blocks.begin[block] = ack.blocks[2 * block];
-                packet->extras.blocks.end[block] = ack.blocks[2 * block + 1];
+                // What is behind the blocks that it has says nothing.
+                const bool isThere = block < ack.blocks.size() / 2;
+                packet->extras.blocks.begin[block] = isThere ? ack.blocks[2 * block] : 0;
+                packet->extras.blocks.end[block] = isThere ? ack.blocks[2 * block + 1] : 1'000;
             }
             disc.Enqueue(0, packet);
         }
@@ -367,6 +379,54 @@ class CakeAckFilterTest : public SimulationTestCase
         Check(filter, {{1}, {3, false, {}, true}, {5}}, {1, 2}, "data stay, and tell as much");
         Check(filter, {{1}, {3, false, {}, false, 1}}, {0, 1}, "another flow");
         Check(filter, {{3}, {1}}, {0, 1}, "an older one");
+        CheckFields();
+        CheckEchoes();
+    }
+
+    /// sch_cake cake_ack_filter(), cake_tcph_may_drop(), cake_tcph_sack_compare()
+    void CheckFields()
+    {
+        const auto filter = AckFilter::AGGRESSIVE;
+        Check(filter, {{0xffffffff}, {1}}, {1}, "numbers go round");
+        Check(filter, {{1}, {0xffffffff}}, {0, 1}, "also backwards");
+        Check(filter, {{1, false, {}, false, 0, 5}, {3}}, {0, 1}, "a later time is echoed");
+        Check(filter, {{1}, {3, false, {}, false, 0, 5}}, {1}, "an earlier one");
+        Check(filter, {{1, false, {}, false, 0, 5}, {3, false, {}, true}}, {0, 1}, "by data");
+        Check(filter, {{1}, {3, false, {}, true, 0, 5}}, {1}, "by data, an earlier one");
+        Check(filter, {{1, false, {}, false, 0, 0, true}, {3}}, {0, 1}, "a D-SACK is news");
+        Check(filter, {{1}, {3, false, {}, true, 0, 0, false, false}}, {0, 1}, "data without ACK");
+        const auto covers = [&](std::vector<uint32_t> blocks, const char* what, bool isLess) {
+            const std::vector<uint32_t> left =
+                isLess ? std::vector<uint32_t>{0, 1} : std::vector<uint32_t>{1};
+            Check(filter, {{1, false, {15, 18}}, {3, false, blocks}}, left, what);
+        };
+        covers({15, 18}, "the same block", false);
+        covers({14, 19}, "a larger one", false);
+        covers({15, 17}, "it ends before", true);
+        covers({16, 18}, "it begins behind", true);
+        covers({25, 28, 15, 18}, "the second one", false);
+        covers({25, 28, 35, 38}, "others", true);
+        Check(filter,
+              {{1, false, {15, 18, 25, 28}}, {3, false, {15, 18}}},
+              {0, 1},
+              "one of two is missing");
+        // A duplicate ACK that sacks as many segments is no more than the one before: 1, then 11.
+        Check(filter, {{1, false, {5, 6}}, {1, false, {5, 6}}}, {0, 1}, "as many");
+        Check(filter, {{1, false, {90, 91}}, {1, false, {80, 91}}}, {1}, "more, from before");
+    }
+
+    /// The echo of a mark, and what is between: the first of two that say the same goes, or with
+    /// the aggressive filter the one right before.
+    void CheckEchoes()
+    {
+        const Ack data{3, true, {}, true};
+        Check(AckFilter::NORMAL, {{1}, {3, true}, {5}, {7}}, {0, 1, 2, 3}, "each is news");
+        Check(AckFilter::AGGRESSIVE, {{1}, {3, true}, {5}, {7}}, {0, 1, 3}, "but the last");
+        Check(AckFilter::NORMAL, {{1}, {3, true}, {5, true}, {7, true}}, {0, 2, 3}, "of three");
+        Check(AckFilter::AGGRESSIVE, {{1}, {3, true}, {5, true}, {7, true}}, {0, 3}, "the last");
+        Check(AckFilter::AGGRESSIVE, {{1}, {9, false, {}, false, 1}, {5}}, {0, 1, 2}, "between");
+        Check(AckFilter::AGGRESSIVE, {{1}, data, {5}}, {0, 1, 2}, "data with an echo between");
+        Check(AckFilter::NORMAL, {{1}, data, {5}, {7}}, {1, 2, 3}, "which do not count");
     }
 };
 
@@ -451,6 +511,17 @@ TEST_CASE(SimulationTestCase,
         }
     }
     NS_TEST_EXPECT_MSG_EQ(cake.Serve(0), 0, "the first again");
+
+    // Two packets of 757 bytes use up a turn, and leave less than a byte.
+    CakeByHand whole(CAKE);
+    whole.Fill(0, 40, 757);
+    whole.Fill(1, 40, 757);
+    for (int turn = 0; turn < 2; ++turn)
+    {
+        NS_TEST_EXPECT_MSG_EQ(whole.Serve(0), turn, "the first of turn " << turn);
+        NS_TEST_EXPECT_MSG_EQ(whole.Serve(0), turn, "the second of turn " << turn);
+    }
+    NS_TEST_EXPECT_MSG_EQ(whole.Serve(0), 0, "the first flow again");
 }
 
 TEST_CASE(SimulationTestCase,
@@ -544,6 +615,272 @@ TEST_CASE(SimulationTestCase,
     NS_TEST_EXPECT_MSG_GT(fresh, 20, "drops of a queue that grows by 0.5 s in one");
     NS_TEST_EXPECT_MSG_EQ_TOL(count(200), fresh, 0.1 * fresh, "after 200 bursts");
 }
+
+/// COBALT in the order of Linux sch_cake.c, with its roots by division.
+class PlainCobalt
+{
+  public:
+    explicit PlainCobalt(const Cobalt::Times& times)
+        : m_is(times)
+    {
+    }
+
+    /// cobalt_queue_full()
+    void Full(int64_t now)
+    {
+        if (now - m_blueTimer > m_is.target)
+        {
+            m_dropShare = std::min(m_dropShare + (1ULL << 24), 0xffffffffULL);
+            m_blueTimer = now;
+        }
+        m_isDropping = true;
+        m_dropNext = now;
+        m_count = m_count == 0 ? 1 : m_count;
+    }
+
+    /// cobalt_queue_empty()
+    void Empty(int64_t now)
+    {
+        if (m_dropShare > 0 && now - m_blueTimer > m_is.target)
+        {
+            m_dropShare -= std::min<uint64_t>(m_dropShare, 1ULL << 20);
+            m_blueTimer = now;
+        }
+        m_isDropping = false;
+        if (m_count > 0 && now >= m_dropNext)
+        {
+            Step(-1);
+        }
+    }
+
+    /// cobalt_should_drop()
+    Cobalt::Fate Judge(int64_t now,
+                       int64_t sojourn,
+                       int64_t bulk,
+                       bool canMark,
+                       RandomStream& stream)
+    {
+        const bool isOver =
+            sojourn > m_is.target && sojourn > m_is.packet * bulk * 2 && sojourn > m_is.packet * 4;
+        bool isDue = m_count > 0 && now >= m_dropNext;
+        bool isPast = now > m_dropNext;
+        if (isOver && !m_isDropping)
+        {
+            m_dropNext = now + Gap();
+        }
+        m_isDropping = isOver;
+        m_count = isOver && m_count == 0 ? 1 : m_count;
+        Cobalt::Fate fate{};
+        if (isDue && m_isDropping)
+        {
+            fate = {canMark, !canMark};
+            Step(1);
+            isPast = now > m_dropNext;
+            isDue = false;
+        }
+        while (isDue)
+        {
+            Step(-1);
+            isPast = now > m_dropNext;
+            isDue = m_count > 0 && now >= m_dropNext;
+        }
+        if (m_dropShare > 0)
+        {
+            fate.isDropped |= stream.RandU01() * 4294967296. < static_cast<double>(m_dropShare);
+        }
+        if (m_count == 0)
+        {
+            m_dropNext = now + m_is.interval;
+        }
+        else if (isPast && !fate.isDropped)
+        {
+            m_dropNext = now;
+        }
+        return fate;
+    }
+
+    bool IsActive(int64_t now) const
+    {
+        return m_dropShare > 0 || m_count > 0 || now < m_dropNext;
+    }
+
+    uint32_t Count() const
+    {
+        return m_count;
+    }
+
+  private:
+    int64_t Gap() const
+    {
+        return static_cast<int64_t>(static_cast<uint64_t>(m_is.interval) * m_root >> 32);
+    }
+
+    void Step(int change)
+    {
+        m_count += change;
+        if (m_count < 16)
+        {
+            const double root = std::round(4294967296. / std::sqrt(std::max(m_count, 1U)));
+            m_root = static_cast<uint64_t>(std::min(root, 4294967295.));
+        }
+        else // cobalt_newton_step()
+        {
+            const uint64_t square = m_root * m_root >> 32;
+            m_root = ((3ULL << 32) - m_count * square) / 4 * m_root >> 31;
+        }
+        m_dropNext += Gap();
+    }
+
+    const Cobalt::Times m_is;
+    uint32_t m_count{0};
+    uint64_t m_root{0}; //!< 1 / sqrt(count), in units of 2^-32
+    uint64_t m_dropShare{0};
+    int64_t m_dropNext{0};
+    int64_t m_blueTimer{0};
+    bool m_isDropping{false};
+};
+
+class CobaltPlainTest : public SimulationTestCase
+{
+  public:
+    using SimulationTestCase::SimulationTestCase;
+
+  private:
+    int64_t Pick(std::initializer_list<int64_t> values)
+    {
+        return *(values.begin() + m_random() % values.size());
+    }
+
+    /// \param full, empty, late  so many of 64 steps are these
+    void Run(const Cobalt::Times& times, uint32_t full, uint32_t empty, uint32_t late)
+    {
+        Cobalt cobalt;
+        PlainCobalt plain(times);
+        RandomStream stream = QueueStream();
+        RandomStream same = QueueStream();
+        int64_t now = 0;
+        for (int i = 0; i < 4'000 && !IsStatusFailure(); ++i)
+        {
+            now += Pick({0, 1, MS, 5 * MS, 5 * MS, 5 * MS + 1, 10 * MS});
+            now += m_random() % 200 == 0 ? SECOND : 0;
+            const uint32_t what = m_random() % 64;
+            if (what < full)
+            {
+                cobalt.OnFull(now, times);
+                plain.Full(now);
+            }
+            else if (what < full + empty)
+            {
+                cobalt.OnEmpty(now, times);
+                plain.Empty(now);
+            }
+            else
+            {
+                const bool isLate = m_random() % 64 < late;
+                const auto bulk = static_cast<uint32_t>(Pick({0, 1, 2, 3}));
+                const int64_t edge =
+                    Pick({times.target, times.packet * 4, times.packet * bulk * 2});
+                const int64_t waited = isLate ? SECOND : edge + Pick({0, 1});
+                const bool canMark = m_random() % 2 == 0;
+                const auto ours = cobalt.Judge(now, waited, bulk, canMark, times, stream);
+                const auto theirs = plain.Judge(now, waited, bulk, canMark, same);
+                NS_TEST_ASSERT_MSG_EQ(ours.isMarked, theirs.isMarked, "mark at " << i);
+                NS_TEST_ASSERT_MSG_EQ(ours.isDropped, theirs.isDropped, "drop at " << i);
+            }
+            NS_TEST_ASSERT_MSG_EQ(cobalt.IsActive(now), plain.IsActive(now), "after " << i);
+            m_most = std::max(m_most, plain.Count());
+        }
+    }
+
+    void DoRun() override
+    {
+        const Cobalt::Times fast{.target = 5 * MS, .interval = 100 * MS, .packet = 0};
+        const Cobalt::Times slow{.target = 5 * MS, .interval = 20 * MS, .packet = 3 * MS};
+        for (int i = 0; i < 20 && !IsStatusFailure(); ++i)
+        {
+            for (const auto& times : {fast, slow})
+            {
+                Run(times, 0, 4, 16);  // now and then late
+                Run(times, 0, 0, 62);  // nearly always late
+                Run(times, 1, 16, 8);  // overflows, and turns without packets
+                Run(times, 40, 2, 32); // overload
+            }
+        }
+        NS_TEST_EXPECT_MSG_GT(m_most, 100, "counts for which the root is stepped");
+    }
+
+    std::mt19937 m_random{11};
+    uint32_t m_most{0};
+};
+
+ADD_CASE(CobaltPlainTest, "COBALT equals one in the order of Linux sch_cake.c, at random times");
+
+TEST_CASE(SimulationTestCase,
+          CakeSetsTest,
+          "CAKE's queues are sets of eight, so that hundreds of flows hardly share any")
+{
+    // sch_cake cake_hash(). Of 300 flows in 128 sets, none has more than eight; by the hash alone
+    // a quarter would share one of the 1024 queues. A packet of 1600 bytes uses up a turn.
+    constexpr uint32_t FLOWS = 300;
+    CakeSpec spec = CAKE;
+    spec.isolation = CakeIsolation::FLOWS;
+    OurSubject subject(MakeSpec(spec));
+    for (uint32_t flow = 0; flow < FLOWS; ++flow)
+    {
+        subject.disc->AddFlow(flow, {0, 1});
+    }
+    for (uint32_t number = 0; number < 3 * FLOWS; ++number)
+    {
+        subject.Enqueue(0, number, {0, 1'600, number / 3});
+    }
+    std::set<int64_t> served;
+    bool isMarked;
+    for (uint32_t i = 0; i < FLOWS; ++i)
+    {
+        served.insert(subject.Dequeue(0, isMarked) / 3);
+    }
+    NS_TEST_EXPECT_MSG_EQ(served.size(), FLOWS, "one packet of each, before the second of any");
+}
+
+class CakeRatesTest : public SimulationTestCase
+{
+  public:
+    using SimulationTestCase::SimulationTestCase;
+
+  private:
+    /// Packets of 10 bytes that a flow sends in its second turn.
+    static int Turn(double bandwidth)
+    {
+        CakeSpec spec = CAKE;
+        spec.bandwidth = bandwidth;
+        CakeByHand cake(spec);
+        cake.Fill(0, 450, 10);
+        cake.Fill(1, 450, 10);
+        while (cake.Serve(0) == 0)
+        {
+        }
+        while (cake.Serve(0) == 1)
+        {
+        }
+        int packets = 1;
+        while (cake.Serve(0) == 0)
+        {
+            ++packets;
+        }
+        return packets;
+    }
+
+    void DoRun() override
+    {
+        // sch_cake cake_set_rate(): what 1/4096 s brings, but at least 300 and at most 1514 bytes.
+        NS_TEST_EXPECT_MSG_EQ_TOL(Turn(8e6), 30, 1, "244 bytes");
+        NS_TEST_EXPECT_MSG_EQ_TOL(Turn(1.6e7), 49, 1, "488 bytes");
+        NS_TEST_EXPECT_MSG_EQ_TOL(Turn(4e7), 122, 1, "1220 bytes");
+        NS_TEST_EXPECT_MSG_EQ_TOL(Turn(1e9), 151, 1, "30518 bytes");
+    }
+};
+
+ADD_CASE(CakeRatesTest, "A turn of CAKE is as long as its rate brings in 244 us");
 
 /// Packets that crossed sch_cake of Linux, and when (tests/reference/virtual.py).
 struct LinuxTrace
