@@ -76,7 +76,7 @@ CPP: Mapping[str, tuple[int, Sequence[str], Sequence[str]]] = {
     "congestion/bbr": (
         10,
         ["models/congestion/bbr.cc", "models/congestion/bbr-[cp]*.cc"],
-        ["tunnelcc-congestion-bbr(-ack)?"],
+        ["tunnelcc-congestion-bbr(-ack|-plain)?"],
     ),
     "transport": (
         8,
@@ -188,8 +188,8 @@ def of_cpp(text: str) -> Iterator[tuple[int, str, str]]:
             yield found.start(), found[0], SWAPS[found[0]]
 
 
-def sample(seed: int, rooms: Sequence[str]) -> Iterator[Mutant]:
-    """Yield the changes that a seed draws, in each room as many as it says."""
+def sample(seed: int, rooms: Sequence[str], takes_every: bool = False) -> Iterator[Mutant]:
+    """Yield the changes that a seed draws, in each room as many as it says, or every one."""
     for table, find in ((PYTHON, of_python), (CPP, of_cpp)):
         for room, (count, patterns, _) in table.items():
             files = [path for pattern in patterns for path in sorted(ROOT.glob(pattern))]
@@ -198,7 +198,8 @@ def sample(seed: int, rooms: Sequence[str]) -> Iterator[Mutant]:
                 for path in files
                 for change in find(path.read_text(encoding="utf-8"))
             ]
-            chosen = random.Random(f"{seed} {room}").sample(every, min(count, len(every)))
+            drawn = len(every) if takes_every else min(count, len(every))
+            chosen = random.Random(f"{seed} {room}").sample(every, drawn)
             if not rooms or room in rooms:
                 yield from sorted(chosen, key=lambda it: (it.file, it.start))
 
@@ -313,12 +314,13 @@ def main() -> int:
     """Sample, run, print counts and survivors, and write the table if asked to."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--every", action="store_true", help="All changes, not a sample.")
     parser.add_argument("--room", action="append", default=[], help="Only this one. Repeatable.")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--survivors", type=Path, help="Only those that survived in this table.")
     parser.add_argument("--output", type=Path, help="Write a table of all.")
     options = parser.parse_args()
-    mutants = list(sample(options.seed, options.room))
+    mutants = list(sample(options.seed, options.room, options.every))
     if options.survivors:
         with options.survivors.open(encoding="utf-8", newline="") as file:
             left = {_key(row) for row in csv.DictReader(file) if row["verdict"] == "survived"}

@@ -8,10 +8,15 @@
  */
 #include "congestion/congestion-parameters.h"
 #include "congestion/cubic.h"
+#include "congestion/jiffies.h"
 #include "support/fake-transport.h"
+#include "support/parameter-ranges.h"
 #include "support/simulation-test-case.h"
 
+#include <algorithm>
 #include <cmath>
+#include <initializer_list>
+#include <random>
 
 namespace
 {
@@ -232,6 +237,29 @@ class CubicMinRttTest : public SimulationTestCase
         NS_TEST_EXPECT_MSG_LT(Run(3 * SECOND, less),
                               Run(3 * SECOND, same),
                               "then the target is the curve a shorter RTT ahead");
+        // Linux cubictcp_acked(): `< HZ`, in jiffies.
+        NS_TEST_EXPECT_MSG_EQ(RunWithOne(HZ - 1, less), RunWithOne(HZ - 1, same), "not yet");
+        NS_TEST_EXPECT_MSG_LT(RunWithOne(HZ, less), RunWithOne(HZ, same), "now");
+    }
+
+    /// The window 3 s after a loss, when the RTT was `rtt` once, so many jiffies after it.
+    uint32_t RunWithOne(int64_t jiffies, int64_t rtt)
+    {
+        Cubic cubic(WithoutHyStart());
+        FakeTransport transport(cubic, 100 * MS, 1000);
+        transport.Lose();
+        transport.AckSegments(1);
+        transport.TimePasses(jiffies * JIFFY);
+        transport.SetRtt(rtt);
+        transport.AckSegments(1);
+        transport.SetRtt(100 * MS);
+        while (transport.now < 3 * SECOND)
+        {
+            transport.AckSegments(1);
+            transport.TimePasses(MS / 10);
+        }
+        ns3::Simulator::Destroy();
+        return transport.state.cwnd;
     }
 
     /// The window so long after a loss, when the RTT has gone from 100 ms to `rtt`.
@@ -263,6 +291,301 @@ TEST_CASE(SimulationTestCase,
     transport.state.ssthresh = 1000;
     transport.AckWindow();
     NS_TEST_EXPECT_MSG_EQ_TOL(transport.state.cwnd, 1050, 1, "5 % of 1000");
+}
+
+/// CUBIC in whole numbers, in the order of Linux bictcp_update(), without slow start's end.
+class PlainCubic
+{
+  public:
+    struct Constants
+    {
+        double c;
+        int percent; //!< beta
+        bool isFast;
+        bool isFriendly;
+        bool isAlphaOne;
+    };
+
+    PlainCubic(const Constants& constants, uint32_t cwnd)
+        : cwnd(cwnd),
+          m_is(constants)
+    {
+    }
+
+    void Ack(int64_t now, uint32_t acked, int64_t rtt, bool mayGrow)
+    {
+        const int64_t jiffy = now / JIFFY;
+        const bool isYoung = m_hasEpoch && jiffy - m_epoch < HZ; // cubictcp_acked()
+        m_minRtt = rtt >= 0 && !isYoung ? std::min(m_minRtt, rtt) : m_minRtt;
+        if (!mayGrow)
+        {
+            return;
+        }
+        if (cwnd < ssthresh)
+        {
+            const uint32_t grown = std::min(acked, ssthresh - cwnd);
+            cwnd += grown;
+            acked -= grown;
+        }
+        if (acked == 0)
+        {
+            return;
+        }
+        Update(jiffy, acked);
+        if (m_counted >= m_step) // tcp_cong_avoid_ai()
+        {
+            m_counted = 0;
+            ++cwnd;
+        }
+        m_counted += acked;
+        cwnd += m_counted / m_step;
+        m_counted %= m_step;
+    }
+
+    /// \returns the threshold
+    uint32_t Reduce()
+    {
+        m_hasEpoch = false;
+        m_prior = cwnd;
+        const bool isConverging = m_is.isFast && cwnd < m_max;
+        m_max = isConverging ? uint64_t{cwnd} * (100 + m_is.percent) / 200 : cwnd;
+        m_counted = 0;
+        ssthresh = std::max<uint64_t>(uint64_t{cwnd} * m_is.percent / 100, 2);
+        return ssthresh;
+    }
+
+    void TimeOut()
+    {
+        Reduce();
+        cwnd = 1;
+        m_max = 0;
+        m_minRtt = NEVER;
+        m_lastCwnd = 0;
+        m_lastTime = 0;
+    }
+
+    void Resume(int64_t now, int64_t idle)
+    {
+        if (m_hasEpoch)
+        {
+            m_epoch = std::min(m_epoch + now / JIFFY - (now - idle) / JIFFY, now / JIFFY);
+        }
+    }
+
+    uint32_t cwnd;
+    uint32_t ssthresh{INFINITE_SSTHRESH};
+
+  private:
+    void Update(int64_t jiffy, uint32_t acked)
+    {
+        m_acked += acked;
+        if (cwnd == m_lastCwnd && jiffy - m_lastTime <= HZ / 32)
+        {
+            return;
+        }
+        if (!m_hasEpoch || jiffy != m_lastTime)
+        {
+            m_lastCwnd = cwnd;
+            m_lastTime = jiffy;
+            if (!m_hasEpoch)
+            {
+                m_hasEpoch = true;
+                m_epoch = jiffy;
+                m_acked = acked;
+                m_reno = cwnd;
+                m_origin = std::max(m_max, cwnd);
+                m_k = std::cbrt((m_origin - cwnd) / m_is.c); // RFC 9438, section 4.2, equation 2
+            }
+            const int64_t ahead = m_minRtt == NEVER ? 0 : (m_minRtt + JIFFY - 1) / JIFFY;
+            const double seconds = static_cast<double>(jiffy - m_epoch + ahead) / HZ;
+            const double rise = m_is.c * (seconds - m_k) * (seconds - m_k) * (seconds - m_k);
+            const int64_t target = m_origin + static_cast<int64_t>(std::min(rise, 1e9));
+            const int64_t more = target - cwnd;
+            m_step = more > 0 ? cwnd / more : 100 * cwnd;
+            m_step = m_max == 0 ? std::min(m_step, 20U) : m_step;
+        }
+        FollowReno();
+        m_step = std::max(m_step, 2U);
+    }
+
+    void FollowReno()
+    {
+        if (!m_is.isFriendly)
+        {
+            return;
+        }
+        // Linux beta_scale, in eighths: 8 (1 + beta) / 3 / (1 - beta)
+        const uint32_t scale = 8 * (100 + m_is.percent) / (3 * (100 - m_is.percent));
+        const bool isAlphaOne = m_is.isAlphaOne && m_reno >= m_prior; // RFC 9438, section 4.3
+        const uint32_t perStep = std::max(isAlphaOne ? cwnd : cwnd * scale / 8, 1U);
+        while (m_acked > perStep)
+        {
+            m_acked -= perStep;
+            ++m_reno;
+        }
+        if (m_reno > cwnd)
+        {
+            m_step = std::min(m_step, cwnd / (m_reno - cwnd));
+        }
+    }
+
+    Constants m_is;
+    bool m_hasEpoch{false};
+    int64_t m_epoch{0};
+    int64_t m_lastTime{0};
+    int64_t m_minRtt{NEVER};
+    double m_k{0};
+    uint32_t m_lastCwnd{0};
+    uint32_t m_max{0};
+    uint32_t m_prior{0};
+    uint32_t m_origin{0};
+    uint32_t m_reno{0};
+    uint32_t m_acked{0};
+    uint32_t m_step{0};
+    uint32_t m_counted{0};
+};
+
+class CubicPlainTest : public SimulationTestCase
+{
+  public:
+    using SimulationTestCase::SimulationTestCase;
+
+  private:
+    int64_t Pick(std::initializer_list<int64_t> values)
+    {
+        return *(values.begin() + m_random() % values.size());
+    }
+
+    void Run(const PlainCubic::Constants& constants, uint32_t cwnd)
+    {
+        CubicParameters parameters = WithoutHyStart();
+        parameters.c = constants.c;
+        parameters.beta = constants.percent / 100.;
+        parameters.fastConvergence = constants.isFast;
+        parameters.renoFriendly = constants.isFriendly;
+        parameters.renoFriendlyAlphaOne = constants.isAlphaOne;
+        Cubic cubic(parameters);
+        PlainCubic plain(constants, cwnd);
+        SenderState state;
+        state.cwnd = cwnd;
+        int64_t now = Pick({0, 10 * MS, SECOND});
+        int64_t rtt = Pick({-1, 0, 4 * MS, 10 * MS, 100 * MS});
+        cubic.Init(state, now);
+        for (int i = 0; i < 400 && !IsStatusFailure(); ++i)
+        {
+            now += Pick({0, 0, MS, JIFFY, JIFFY, 7 * JIFFY, 30 * MS, 250 * JIFFY});
+            AckEvent event;
+            event.now = now;
+            event.rtt = rtt;
+            event.ackedSacked = Pick({0, 1, 1, 2, 3, state.cwnd});
+            const bool mayGrow = m_random() % 8 > 0;
+            state.isCwndLimited = m_random() % 8 > 0;
+            cubic.OnDelivered(state, event);
+            cubic.OnAck(state, event, mayGrow);
+            plain.Ack(now, event.ackedSacked, rtt, mayGrow && state.isCwndLimited);
+            switch (m_random() % 64)
+            {
+            case 0:
+                state.ssthresh = state.cwnd = cubic.GetSsThresh(state, now);
+                cubic.OnCaState(state, m_random() % 2 ? CaState::CWR : CaState::RECOVERY, now);
+                plain.cwnd = plain.Reduce();
+                break;
+            case 1:
+                state.ssthresh = cubic.GetSsThresh(state, now);
+                state.cwnd = 1;
+                cubic.OnCaState(state, CaState::LOSS, now);
+                plain.TimeOut();
+                break;
+            case 2: {
+                now += Pick({MS, JIFFY, SECOND});
+                const int64_t idle = Pick({MS, JIFFY, SECOND});
+                cubic.OnTransmitStart(state, now, idle);
+                plain.Resume(now, idle);
+                break;
+            }
+            case 3: // a reduction of the window that is the congestion control's
+                state.cwnd = plain.cwnd = Pick({1, 2, 3, state.cwnd, state.cwnd + 3});
+                break;
+            case 4:
+                rtt = Pick({-1, 0, 3 * MS, 4 * MS, 4 * MS + 1, 100 * MS});
+                break;
+            default:
+                cubic.OnCaState(state, CaState::DISORDER, now); // changes nothing
+            }
+            NS_TEST_ASSERT_MSG_EQ(state.cwnd, plain.cwnd, "after " << i << " of C " << constants.c);
+            NS_TEST_ASSERT_MSG_EQ(state.ssthresh, plain.ssthresh, "after " << i);
+            NS_TEST_ASSERT_MSG_EQ(state.pacingRate, 0, "not paced");
+        }
+    }
+
+    void DoRun() override
+    {
+        NS_TEST_EXPECT_MSG_EQ(Cubic(CubicParameters{}).WantsDeliveries(), true, "for RTTs");
+        for (int i = 0; i < 1'000 && !IsStatusFailure(); ++i)
+        {
+            const double c = i % 5 == 0 ? 1e6 : i % 5 == 1 ? 1e-6 : i % 5 == 2 ? 40 : 0.4;
+            const auto percent = static_cast<int>(Pick({1, 50, 70, 70, 99}));
+            const PlainCubic::Constants constants{c,
+                                                  percent,
+                                                  m_random() % 4 > 0,
+                                                  m_random() % 4 > 0,
+                                                  m_random() % 2 > 0};
+            Run(constants, static_cast<uint32_t>(Pick({1, 2, 10, 40, 1'000})));
+        }
+    }
+
+    std::mt19937 m_random{9};
+};
+
+ADD_CASE(CubicPlainTest,
+         "CUBIC equals one in the order of Linux bictcp_update(), over random ACKs");
+
+TEST_CASE(SimulationTestCase,
+          CubicRangesTest,
+          "CUBIC takes values of its parameters in these ranges")
+{
+    const std::vector<ParameterRange> expected{
+        {"c", 1e-6, 1e6},
+        {"beta", 0.01, 0.99},           // above 0 and below 1, or there is no reduction
+        {"css_growth_divisor", 2, 1e6}, // RFC 9406, section 4.3
+        {"css_rounds", 1, 1e6},
+        {"hystart_low_window", 0, 1e9},
+        {"hystart_ack_spacing", 0, 1e3},
+        {"hystart_min_delay_rise", 0, 1e3},
+        {"hystart_max_delay_rise", 0, 1e3},
+        {"hystart_min_samples", 1, 1e6},
+    };
+    auto ranges = RangesOf(Cubic::GetParameterTable());
+    ranges.resize(expected.size()); // before those of pacing, which others have, too
+    for (size_t i = 0; i < expected.size(); ++i)
+    {
+        NS_TEST_EXPECT_MSG_EQ((ranges[i] == expected[i]), true, expected[i].name);
+    }
+}
+
+TEST_CASE(SimulationTestCase,
+          CubicHyStartOnceTest,
+          "HyStart ends a slow start once, and again after a time-out")
+{
+    // Linux tcp_cubic.c ca->found, which bictcp_reset() clears.
+    Cubic cubic(CubicParameters{});
+    FakeTransport transport(cubic, 100 * MS, 64);
+    const auto isEnded = [&] {
+        transport.state.ssthresh = INFINITE_SSTHRESH;
+        for (int64_t rtt : {100 * MS, 200 * MS})
+        {
+            transport.SetRtt(rtt);
+            transport.AckWindow();
+            transport.AckWindow();
+        }
+        return transport.state.ssthresh != INFINITE_SSTHRESH;
+    };
+    NS_TEST_EXPECT_MSG_EQ(isEnded(), true, "the first");
+    NS_TEST_EXPECT_MSG_EQ(isEnded(), false, "a threshold that was taken back");
+    transport.TimeOut();
+    transport.LeaveRecovery();
+    transport.state.cwnd = 64;
+    NS_TEST_EXPECT_MSG_EQ(isEnded(), true, "after a time-out");
 }
 
 } // namespace
