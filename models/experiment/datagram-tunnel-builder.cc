@@ -51,6 +51,12 @@ RoutesOf(const StreamTunnelSpec& tunnel)
     return {tunnel.route};
 }
 
+std::vector<uint32_t>
+RoutesOf(const QuicTunnelSpec& tunnel)
+{
+    return {tunnel.route};
+}
+
 /// Numbers of the routes that what is in a tunnel takes.
 std::vector<uint32_t>
 RoutesOf(const TunnelSpec& tunnel)

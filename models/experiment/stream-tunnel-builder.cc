@@ -6,33 +6,6 @@
 namespace tunnelcc
 {
 
-namespace
-{
-
-/// The first flow through a tunnel, or the tunnel whose packets are one.
-const FlowSpec&
-FirstThrough(const ExperimentSpec& spec, uint32_t number)
-{
-    for (const FlowSpec& flow : spec.flows)
-    {
-        if (flow.tunnel == number)
-        {
-            return flow;
-        }
-    }
-    for (const TunnelSpec& tunnel : spec.tunnels)
-    {
-        const FlowSpec* under = UnderOf(tunnel);
-        if (under && under->tunnel == number)
-        {
-            return *under;
-        }
-    }
-    return spec.flows.front(); // not reached: a specification without either is refused
-}
-
-} // namespace
-
 StreamTunnelBuilder::StreamTunnelBuilder(const Site& site,
                                          const StreamTunnelSpec& spec,
                                          uint32_t number,

@@ -68,6 +68,27 @@ PacketTunnelBuilder::BetweenGateways(const FlowSpec& flow, End sender, const Cha
     return channel;
 }
 
+const FlowSpec&
+FirstThrough(const ExperimentSpec& spec, uint32_t number)
+{
+    for (const FlowSpec& flow : spec.flows)
+    {
+        if (flow.tunnel == number)
+        {
+            return flow;
+        }
+    }
+    for (const TunnelSpec& tunnel : spec.tunnels)
+    {
+        const FlowSpec* under = UnderOf(tunnel);
+        if (under && under->tunnel == number)
+        {
+            return *under;
+        }
+    }
+    return spec.flows.front(); // not reached: a specification without either is refused
+}
+
 PerEnd<int64_t>
 DelaysInTunnel(const FlowSpec& flow)
 {

@@ -120,6 +120,9 @@ class PacketTunnelBuilder : public TunnelBuilder
     std::deque<Gateway> m_gateways;
 };
 
+/// The first flow through a tunnel, or the tunnel whose packets are one.
+const FlowSpec& FirstThrough(const ExperimentSpec& spec, uint32_t number);
+
 /// The flow's extra delays inside its tunnel, by the tunnel's end that sends, ns. They are behind
 /// the last link: behind a gateway, if there is one.
 PerEnd<int64_t> DelaysInTunnel(const FlowSpec& flow);

@@ -5,6 +5,7 @@
 
 #include "datagram-tunnel-builder.h"
 #include "event/random-stream.h"
+#include "quic-tunnel-builder.h"
 #include "relay-builder.h"
 #include "stream-tunnel-builder.h"
 
@@ -106,6 +107,11 @@ World::AddTunnels()
         {
             m_tunnels.push_back(
                 std::make_unique<DatagramTunnelBuilder>(m_site, *datagrams, number));
+        }
+        else if (const auto* quic = std::get_if<QuicTunnelSpec>(&spec))
+        {
+            m_tunnels.push_back(
+                std::make_unique<QuicTunnelBuilder>(m_site, *quic, number, carriers[number]));
         }
         else
         {

@@ -43,6 +43,14 @@ MakeParts(const TunnelPlace& place, const StreamTunnelSpec& spec)
     return std::make_unique<NodeStream>(place, spec);
 }
 
+std::unique_ptr<NodeTunnelParts>
+MakeParts(const TunnelPlace& place, const QuicTunnelSpec& /* spec */)
+{
+    Refuse("a tunnel " + place.Spec().name +
+           ": expected one of another kind than quic-datagram, "
+           "which nodes do not have");
+}
+
 } // namespace
 
 ns3::TypeId

@@ -676,6 +676,8 @@ struct PacketTunnelResult
     uint64_t deviceDrops{0};
     uint64_t socketDrops{0};
     std::optional<uint64_t> relayDrops; //!< where it goes through a relay
+    std::optional<uint64_t> queueDrops; //!< where it goes in frames of QUIC
+    std::optional<uint64_t> tooLarge;   //!< likewise
     uint64_t innerPackets{0};
     uint64_t innerBytes{0};
     uint64_t outerPackets{0};
@@ -704,6 +706,16 @@ struct PacketTunnelResult
                     "1",
                     "packets that the relay dropped through which the tunnel goes, because its "
                     "queue was full or its client had sent none yet (NaN: through none)"),
+            Measure("tunnel_queue_drops",
+                    &T::queueDrops,
+                    "1",
+                    "packets that the program dropped because the QUIC connection's queue of "
+                    "datagrams was full (NaN: no QUIC)"),
+            Measure("tunnel_too_large",
+                    &T::tooLarge,
+                    "1",
+                    "packets that were dropped because they fit into no QUIC packet (NaN: no "
+                    "QUIC)"),
             Measure("tunnel_inner_packets",
                     &T::innerPackets,
                     "1",

@@ -39,6 +39,7 @@ class PacketTunnelProbe
         m_deviceAtStart = m_device.Counters();
         m_socketDropsAtStart = m_tunnel.SocketDrops(m_sender);
         m_fragmentedAtStart = m_tunnel.Counters(m_sender).outer.fragmented;
+        m_carrierDropsAtStart = m_tunnel.DropsAtCarrier(m_sender).value_or(CarrierDrops{});
         m_tunnel.StartMeasuring();
         if (m_relay)
         {
@@ -63,6 +64,11 @@ class PacketTunnelProbe
         if (m_relay)
         {
             m_result.relayDrops = m_relay->Drops();
+        }
+        if (const std::optional<CarrierDrops> drops = m_tunnel.DropsAtCarrier(m_sender))
+        {
+            m_result.queueDrops = drops->full - m_carrierDropsAtStart.full;
+            m_result.tooLarge = drops->tooLarge - m_carrierDropsAtStart.tooLarge;
         }
         m_result.innerPackets = inner.packets;
         m_result.innerBytes = inner.bytes;
@@ -96,6 +102,7 @@ class PacketTunnelProbe
     ProgramQueueCounters m_deviceAtStart;
     uint64_t m_socketDropsAtStart{0};
     uint64_t m_fragmentedAtStart{0};
+    CarrierDrops m_carrierDropsAtStart;
 };
 
 } // namespace tunnelcc

@@ -20,7 +20,8 @@ enum class QuicFrameKind : uint8_t
     STREAM,
     MAX_STREAM_DATA,
     MAX_DATA,
-    CRYPTO, //!< a packet of the handshake, whose number is QuicFrame::offset
+    CRYPTO,   //!< a packet of the handshake, whose number is QuicFrame::offset
+    DATAGRAM, //!< its number for QuicDatagrams is QuicFrame::offset (RFC 9221, section 4)
     PING
 };
 
@@ -29,7 +30,7 @@ struct QuicFrame
 {
     uint64_t offset{0}; //!< STREAM: of its first byte; MAX_*: the limit
     uint32_t stream{0}; //!< its place among the connection's streams
-    uint16_t length{0}; //!< STREAM: bytes of data
+    uint16_t length{0}; //!< STREAM, DATAGRAM: bytes of data
     QuicFrameKind kind{QuicFrameKind::PING};
     bool isFin : 1 {false};   //!< STREAM: it ends the stream
     bool isAgain : 1 {false}; //!< STREAM: it was lost, or took too long, and is sent again

@@ -158,7 +158,7 @@ QuicConnection::Read(int64_t now, uint32_t segment)
     {
         const QuicFrame& frame = sent.FrameOf(arrived, i);
         isHandshake |= frame.kind == QuicFrameKind::CRYPTO;
-        OnFrame(frame);
+        OnFrame(now, frame);
     }
     m_acks.OnPacket(now, number, arrived.frames > 0, isHandshake);
     sent.OnArrival(number);
@@ -169,7 +169,7 @@ QuicConnection::Read(int64_t now, uint32_t segment)
 }
 
 void
-QuicConnection::OnFrame(const QuicFrame& frame)
+QuicConnection::OnFrame(int64_t now, const QuicFrame& frame)
 {
     switch (frame.kind)
     {
@@ -185,6 +185,12 @@ QuicConnection::OnFrame(const QuicFrame& frame)
         break;
     case QuicFrameKind::CRYPTO:
         m_handshake.OnPacket(frame.offset);
+        break;
+    case QuicFrameKind::DATAGRAM:
+        if (m_datagrams)
+        {
+            m_datagrams->OnReceived(now, frame.offset);
+        }
         break;
     case QuicFrameKind::PING:
         break;
@@ -217,6 +223,10 @@ QuicConnection::OpenIfDone(int64_t now)
         {
             stream.Open(now);
         }
+    }
+    if (m_datagrams)
+    {
+        m_datagrams->OnOpen(now);
     }
 }
 
@@ -332,23 +342,34 @@ QuicConnection::Credit() const
     return m_limit - m_sent;
 }
 
-uint32_t
-QuicConnection::AddFrames(int64_t now, uint32_t room)
+bool
+QuicConnection::TakesAckAlong() const
 {
-    const bool hasAny = m_tellsLimit || !m_telling.IsEmpty() || !m_lossy.IsEmpty();
+    // quic-go v0.65.0, packet_packer.go, composeNextPacket(): datagrams are not asked for.
+    return !m_datagrams || m_tellsLimit || !m_telling.IsEmpty() || !m_lossy.IsEmpty() ||
+           !m_active.IsEmpty();
+}
+
+uint32_t
+QuicConnection::AddFrames(int64_t now, uint32_t room, bool hasAck)
+{
+    const bool hasAny = m_tellsLimit || !m_telling.IsEmpty() || !m_lossy.IsEmpty() || m_datagrams;
     if (!IsOpen() || (!hasAny && m_active.IsEmpty()))
     {
         return 0;
     }
     uint32_t left = room - AddLimits(now, room);
     uint32_t lengthBytes = 0; // of the last frame, which needs none: it ends with its packet
-    auto add = [&](const QuicSendStream& stream, const QuicFrame& frame) {
-        const uint32_t frameBytes = stream.HeaderBytes(frame.offset) + frame.length;
+    auto addFrame = [&](uint32_t header, const QuicFrame& frame) {
+        const uint32_t frameBytes = header + frame.length;
         m_sender.History().AddFrame(frame);
         lengthBytes = VariableLength(frame.length);
         left -= frameBytes;
         left = left > lengthBytes ? left - lengthBytes : 0;
         return frameBytes + lengthBytes;
+    };
+    auto add = [&](const QuicSendStream& stream, const QuicFrame& frame) {
+        return addFrame(stream.HeaderBytes(frame.offset), frame);
     };
     uint32_t bytes = room - left;
     while (left >= LEAST_ROOM && !m_lossy.IsEmpty())
@@ -359,6 +380,31 @@ QuicConnection::AddFrames(int64_t now, uint32_t room)
         {
             stream.m_isLossy = false;
             m_lossy.Pop();
+        }
+    }
+    while (m_datagrams && m_datagrams->HasNext())
+    {
+        constexpr uint32_t TYPE = 1; // RFC 9221, section 4
+        const uint32_t length = m_datagrams->NextBytes();
+        const bool isAlone = m_datagrams->AreAlone();
+        if (TYPE + length + (isAlone ? VariableLength(length) : 0) <= left)
+        {
+            bytes += addFrame(
+                TYPE,
+                {m_datagrams->Take(), 0, static_cast<uint16_t>(length), QuicFrameKind::DATAGRAM});
+            if (isAlone)
+            {
+                lengthBytes = 0;
+                break;
+            }
+        }
+        else if (left == room && !hasAck)
+        {
+            m_datagrams->DropNext(); // it fits into no packet (quic-go v0.65.0, packet_packer.go)
+        }
+        else
+        {
+            break;
         }
     }
     for (size_t turns = m_active.Size(); left >= LEAST_ROOM && turns > 0; --turns)
@@ -427,14 +473,18 @@ QuicConnection::OnPacketSent(int64_t now)
         stream->WakeWriter(now);
     }
     m_wakeable.clear();
+    if (m_datagrams)
+    {
+        m_datagrams->OnSent(now);
+    }
 }
 
 void
 QuicConnection::OnFrameAcked(const QuicFrame& frame)
 {
-    m_unacked -= frame.length;
     if (frame.kind == QuicFrameKind::STREAM)
     {
+        m_unacked -= frame.length;
         m_endsAcked += m_streams[frame.stream].m_sending.OnAcked(frame);
     }
 }
@@ -466,6 +516,7 @@ QuicConnection::OnFrameLost(const QuicFrame& frame)
     case QuicFrameKind::CRYPTO:
         m_handshake.OnLost(frame.offset);
         break;
+    case QuicFrameKind::DATAGRAM: // it is not sent again (RFC 9221, section 5.2)
     case QuicFrameKind::PING:
         break;
     }

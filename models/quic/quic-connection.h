@@ -9,6 +9,7 @@
 #include "event/random-stream.h"
 #include "event/timer.h"
 #include "flow-window.h"
+#include "quic-datagrams.h"
 #include "quic-handshake.h"
 #include "quic-sender.h"
 #include "quic-stream.h"
@@ -57,6 +58,18 @@ class QuicConnection final : public PacketSink, private QuicContents
 
     /// Add this end of the next stream; the peer adds the other end.
     QuicStream& AddStream();
+
+    /// Send and receive datagrams, too. Call before Connect(). \param datagrams outlives it
+    void SetDatagrams(QuicDatagrams& datagrams)
+    {
+        m_datagrams = &datagrams;
+    }
+
+    /// QuicDatagrams has more to send.
+    void SendDatagrams(int64_t now)
+    {
+        Send(now);
+    }
 
     /// Begin the handshake, if it has not begun.
     void Connect(int64_t now);
@@ -129,7 +142,7 @@ class QuicConnection final : public PacketSink, private QuicContents
     void Start();
     void OnWake(int64_t now);
     bool Read(int64_t now, uint32_t segment);
-    void OnFrame(const QuicFrame& frame);
+    void OnFrame(int64_t now, const QuicFrame& frame);
     void OnStreamFrame(const QuicFrame& frame);
     void OpenIfDone(int64_t now);
     void TellUsers(int64_t now);
@@ -140,7 +153,8 @@ class QuicConnection final : public PacketSink, private QuicContents
     uint64_t Credit() const;
 
     // QuicContents
-    uint32_t AddFrames(int64_t now, uint32_t room) override;
+    uint32_t AddFrames(int64_t now, uint32_t room, bool hasAck) override;
+    bool TakesAckAlong() const override;
     uint32_t AddLimits(int64_t now, uint32_t room);
     void OnPacketSent(int64_t now) override;
     void OnFrameAcked(const QuicFrame& frame) override;
@@ -158,6 +172,7 @@ class QuicConnection final : public PacketSink, private QuicContents
     Fifo<uint32_t> m_arrived; //!< segments of packets that no thread has read yet
     Timer<QuicConnection, &QuicConnection::OnWake> m_wakeTimer;
     std::deque<QuicStream> m_streams;
+    QuicDatagrams* m_datagrams{nullptr}; //!< null: there are none
     bool m_hasStarted{false};
     bool m_isReceiving{false}; //!< nothing is sent before that is over
     int64_t m_establishedTime{-1};

@@ -127,7 +127,7 @@ QuicSender::SendProbe(int64_t now)
         return;
     }
     const uint32_t ack = m_acks.HasNew() ? m_acks.FrameBytes(now) : 0;
-    uint32_t frames = m_contents.AddFrames(now, m_search.Size() - m_overhead - ack);
+    uint32_t frames = m_contents.AddFrames(now, m_search.Size() - m_overhead - ack, ack > 0);
     if (m_history.NewFrames() == 0)
     {
         m_history.AddFrame({}); // PING
@@ -147,8 +147,11 @@ QuicSender::SendMtuProbe(int64_t now)
 bool
 QuicSender::SendPacket(int64_t now, bool isAckOnly)
 {
-    const uint32_t ack = m_acks.HasNew() ? m_acks.FrameBytes(now) : 0;
-    uint32_t frames = isAckOnly ? 0 : m_contents.AddFrames(now, m_search.Size() - m_overhead - ack);
+    const bool hasAck =
+        m_acks.HasNew() && (isAckOnly || m_contents.TakesAckAlong() || m_acks.IsDue(now));
+    const uint32_t ack = hasAck ? m_acks.FrameBytes(now) : 0;
+    uint32_t frames =
+        isAckOnly ? 0 : m_contents.AddFrames(now, m_search.Size() - m_overhead - ack, hasAck);
     if (m_history.NewFrames() > 0)
     {
         m_acksAlone = 0;
@@ -195,6 +198,7 @@ QuicSender::Transmit(int64_t now, uint32_t bytes, bool hasAck)
     }
     const uint32_t ipBytes = m_spec.packets.header + bytes;
     m_counters.bytes += ipBytes;
+    ++m_counters.all;
     if (ipBytes > m_spec.packets.mtu)
     {
         return; // it may not be fragmented (RFC 9000, section 14)
@@ -215,7 +219,7 @@ QuicSender::CountData(const QuicPacket& packet)
     for (uint32_t i = 0; i < packet.frames; ++i)
     {
         const QuicFrame& frame = m_history.FrameOf(packet, i);
-        hasData |= frame.kind == QuicFrameKind::STREAM;
+        hasData |= frame.kind == QuicFrameKind::STREAM || frame.kind == QuicFrameKind::DATAGRAM;
         isAgain |= frame.isAgain;
     }
     m_counters.packets += hasData;

@@ -23,12 +23,13 @@ namespace tunnelcc
 /// What one end of a connection has sent, whole run.
 struct QuicCounters
 {
-    uint64_t packets{0};       //!< packets with data of streams
+    uint64_t packets{0};       //!< packets with data of streams, or datagrams
     uint64_t retransmits{0};   //!< those of them that carry data for the second time
     uint64_t lostByNumber{0};  //!< packets lost by kPacketThreshold
     uint64_t lostByTime{0};    //!< packets lost by kTimeThreshold
     uint64_t probeTimeouts{0}; //!< PTOs
     uint64_t bytes{0};         //!< IP bytes
+    uint64_t all{0};           //!< packets of any kind
 };
 
 /// Fills packets for a QuicSender: the connection implements it.
@@ -37,8 +38,12 @@ class QuicContents
   public:
     virtual ~QuicContents() = default;
 
-    /// Append frames that fit in `room` to the history. \returns their bytes
-    virtual uint32_t AddFrames(int64_t now, uint32_t room) = 0;
+    /// Append frames that fit in `room` to the history. \param hasAck whether an ACK took some of
+    /// the packet \returns their bytes
+    virtual uint32_t AddFrames(int64_t now, uint32_t room, bool hasAck) = 0;
+
+    /// Whether what waits takes an ACK along before that is due.
+    virtual bool TakesAckAlong() const = 0;
 
     /// A packet was sent: writers may go on.
     virtual void OnPacketSent(int64_t now) = 0;
@@ -103,6 +108,12 @@ class QuicSender
     const QuicCongestion& Congestion() const
     {
         return m_congestion;
+    }
+
+    /// UDP payload of a full packet, bytes.
+    uint32_t PacketBytes() const
+    {
+        return m_search.Size();
     }
 
     /// UDP payload of the outstanding packets, bytes.

@@ -229,7 +229,7 @@ CheckTunnel(const PacketTunnelSpec& tunnel, const ExperimentSpec& spec, const st
     {
         return;
     }
-    if (std::is_same_v<PacketTunnelSpec, StreamTunnelSpec>)
+    if (!std::is_same_v<PacketTunnelSpec, DatagramTunnelSpec>)
     {
         Refuse(key + ".tunnel: expected the number of a tunnel of packets");
     }
@@ -283,6 +283,10 @@ CheckTables(const TunnelSpec& tunnel, size_t number, const ExperimentSpec& spec)
     if (const auto* stream = std::get_if<StreamTunnelSpec>(&tunnel))
     {
         CheckTable(stream->writes, largest, key + ".writes");
+    }
+    if (const auto* quic = std::get_if<QuicTunnelSpec>(&tunnel))
+    {
+        CheckTable(quic->payloads, largest, key + ".payloads");
     }
     const auto* datagram = std::get_if<DatagramTunnelSpec>(&tunnel);
     if (datagram && !datagram->fec)
@@ -341,8 +345,9 @@ CheckNumbers(const ExperimentSpec& spec)
             const FlowSpec* under = UnderOf(tunnel);
             return under && under->tunnel == i;
         };
-        if (std::holds_alternative<StreamTunnelSpec>(spec.tunnels[i]) &&
-            std::ranges::none_of(spec.flows, isThrough) &&
+        const bool needsFlow = std::holds_alternative<StreamTunnelSpec>(spec.tunnels[i]) ||
+                               std::holds_alternative<QuicTunnelSpec>(spec.tunnels[i]);
+        if (needsFlow && std::ranges::none_of(spec.flows, isThrough) &&
             std::ranges::none_of(spec.tunnels, isAbove))
         {
             Refuse(key("tunnels", i) + ": expected a flow through it");

@@ -137,4 +137,28 @@ FIELDS_OF(StreamTunnelSpec,
           FIELD(carrierCc, "congestion control of its carrier"),
           FIELD(under, "the flow as which its carrier goes through another tunnel"));
 
+FIELDS_OF(QuicDatagramsSpec,
+          FIELD(queue, "frames", 1, 1 << 20, "most frames that wait to be sent"),
+          FIELD(blocks, "while they do, the program waits; else it drops packets"),
+          FIELD(areAlone, "a packet has one frame at most, with its length"),
+          FIELD(reserve,
+                "bytes",
+                0,
+                1199,
+                "what the largest payload of a frame is smaller than the UDP payload of a packet"),
+          FIELD(header, "bytes", 0, 1199, "of a payload that are not of the packet inside"),
+          FIELD(splits,
+                "a packet that does not fit goes in several frames, each with the header; else it "
+                "is dropped"));
+
+FIELDS_OF(QuicTunnelSpec,
+          FIELD(route, "1", "number of it in the experiment's list"),
+          FIELD(end, "`socket` is the queue of frames that arrived"),
+          FIELD(payloads, "bytes", 0, 65535, "payload of a frame, by the IP bytes of its packet"),
+          FIELD(datagrams, "frames that wait to be sent"),
+          FIELD(quic, "its carrier"),
+          FIELD(start, "ns", "when it dials its carrier"),
+          FIELD(carrierCc, "congestion control of its carrier"),
+          FIELD(under, "the flow as which its carrier goes through another tunnel"));
+
 } // namespace tunnelcc

@@ -228,7 +228,36 @@ struct StreamTunnelSpec
     static const class Fields& GetFields();
 };
 
-using TunnelSpec = std::variant<RelaySpec, DatagramTunnelSpec, StreamTunnelSpec>;
+/// How a QUIC connection takes datagrams (RFC 9221).
+struct QuicDatagramsSpec
+{
+    uint32_t queue{0};
+    bool blocks{false};
+    bool areAlone{false};
+    uint32_t reserve{0};
+    uint32_t header{0};
+    bool splits{false};
+
+    static const class Fields& GetFields();
+};
+
+/// A tunnel that carries packets in DATAGRAM frames of one QUIC connection.
+struct QuicTunnelSpec
+{
+    static constexpr const char* KIND = "quic-datagram";
+    uint32_t route{0};
+    TunnelEndSpec end;
+    std::vector<uint32_t> payloads;
+    QuicDatagramsSpec datagrams;
+    QuicSpec quic;
+    int64_t start{0};
+    CongestionSpec carrierCc;
+    std::optional<FlowSpec> under;
+
+    static const class Fields& GetFields();
+};
+
+using TunnelSpec = std::variant<RelaySpec, DatagramTunnelSpec, StreamTunnelSpec, QuicTunnelSpec>;
 
 /// The flow as which a tunnel's packets go through another tunnel; null: they do not.
 inline const FlowSpec*

@@ -63,6 +63,13 @@ struct TunnelCounters
     OuterCounters outer;
 };
 
+/// Packets that a QUIC carrier did not take in one direction, since the simulation began.
+struct CarrierDrops
+{
+    uint64_t full{0};     //!< its queue was full
+    uint64_t tooLarge{0}; //!< they fit into none of its packets
+};
+
 /// Counts of FEC in one direction.
 struct FecReport
 {
@@ -86,6 +93,12 @@ class PacketTunnel
 
     /// Packets from one end that the far end's socket dropped.
     virtual uint64_t SocketDrops(End sender) const = 0;
+
+    /// Packets from one end that its carrier did not take; empty: it takes all.
+    virtual std::optional<CarrierDrops> DropsAtCarrier(End /* sender */) const
+    {
+        return std::nullopt;
+    }
 
     /// Counts of the packets that one end sent.
     virtual TunnelCounters Counters(End sender) const = 0;

@@ -109,6 +109,11 @@ QuicLog::AddFrames(const PacketHistory& history, const QuicPacket& packet)
             // and qlog wants an offset and a length of one that is known.
             Add(R"({"frame_type":"unknown","raw_frame_type":6})");
             break;
+        case QuicFrameKind::DATAGRAM:
+            Add(R"({"frame_type":"datagram","length":)");
+            Add(frame.length);
+            Add("}");
+            break;
         case QuicFrameKind::PING:
             Add(R"({"frame_type":"ping"})");
             break;

@@ -44,7 +44,7 @@ __all__ = [
 DIRECTORY = Path(__file__).with_name("tunnels")
 PROGRAMS = Path(__file__).with_name("programs.toml")
 
-KINDS = ("relay", "datagram", "stream")
+KINDS = ("relay", "datagram", "stream", "quic-datagram")
 
 
 def entry_class(kind: str) -> type[Entry]:
@@ -61,6 +61,10 @@ def entry_class(kind: str) -> type[Entry]:
         from tunnelcc.catalog.datagram import DatagramEntry
 
         return DatagramEntry
+    if kind == "quic-datagram":
+        from tunnelcc.catalog.quic_datagram import QuicDatagramEntry
+
+        return QuicDatagramEntry
     from tunnelcc.catalog.stream import StreamEntry
 
     return StreamEntry

@@ -77,6 +77,11 @@ class Entry(Model):
         """Why the tunnel does not carry the datagrams of applications; "": it does."""
         return ""
 
+    @property
+    def refuses_streams(self) -> str:
+        """Why the tunnel does not carry TCP connections; "": it does."""
+        return ""
+
     def check(self, changes: Mapping[str, Any]) -> None:
         """Raise ConfigError for a key of an experiment's tunnel that the entry does not have."""
         for key, value in changes.items():

@@ -32,6 +32,7 @@ from tunnelcc.config.values import LinkRate, Probability, QueueRoom, Rtt
 from tunnelcc.errors import MISSING, ConfigError, Problem
 from tunnelcc.schema import (
     CARRIERS,
+    EITHER,
     MORE,
     NAME,
     ROUTE,
@@ -139,6 +140,11 @@ class PacketTunnel(Model):
     queue: Annotated[int, whole(1, 2**20), MORE] | None = Field(
         default=None,
         description="most packets that wait at the tunnel's device; default: the entry's",
+    )
+    datagram_queue: Annotated[int, whole(1, 2**20), EITHER] | None = Field(
+        default=None,
+        description="most datagrams that wait in the QUIC connection of a tunnel that carries "
+        "packets in its DATAGRAM frames; default: the entry's",
     )
     fec: Annotated[str, FEC] | None = Field(
         default=None,

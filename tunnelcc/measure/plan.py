@@ -160,13 +160,17 @@ def _of_flows(experiment: Experiment) -> Iterator[Problem]:
         yield Problem("hosts.kernel", hosts.kernel, "no value: the kernel is the one that measures")
 
 
+def _has_tcp_carriers(entry: catalog.Entry) -> bool:
+    return entry.HAS_CARRIERS and entry.carrier_cc(None) is None
+
+
 def _carriers(experiment: Experiment) -> list[str]:
     """Return the congestion controls of carriers over TCP."""
     network = experiment.resolved
     found = [
         (network.tunnels[it.tunnel].keys.cc or it.flow.cc).name
         for it in network.flows
-        if it.tunnel is not None and network.tunnels[it.tunnel].keys.entry.HAS_CARRIERS
+        if it.tunnel is not None and _has_tcp_carriers(network.tunnels[it.tunnel].keys.entry)
     ]
     return [*dict.fromkeys(found)]
 
@@ -192,7 +196,8 @@ def _of_tunnels(experiment: Experiment, link: str) -> Iterator[Problem]:
                 and not (placed.keys.entry.CARRIES_PACKETS)
             ):
                 yield Problem("flows", str(count), f"one flow: {name} forwards one port")
-            given = set(placed.keys.model_fields_set) - {"name", "cc"}
+            own = {"name"} | ({"cc"} if _has_tcp_carriers(placed.keys.entry) else set())
+            given = set(placed.keys.model_fields_set) - own
             for it in sorted(given):
                 yield Problem(
                     f"{key}.{it}", getattr(placed.keys, it), "no value: it has its default"
@@ -366,7 +371,8 @@ class _Planner:
     def _way(self, spec: Mapping[str, Any]) -> tuple[str, str]:
         """Return the addresses of a connection's client and server."""
         if (number := spec.get("tunnel")) is not None:
-            if self.network.tunnels[number].keys.entry.CARRIES_PACKETS:
+            entry = self.network.tunnels[number].keys.entry
+            if entry.CARRIES_PACKETS and not entry.refuses_streams:
                 return _inside(number)
             return "127.0.0.1", "127.0.0.1"  # a relay, beside each application
         route, extra = spec["route"], spec["extra_delay"]

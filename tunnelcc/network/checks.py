@@ -113,6 +113,9 @@ def _of_under(experiment: ExperimentKeys) -> Iterator[Problem]:
         elif upper.entry.HAS_CARRIERS and not lower.entry.CARRIES_PACKETS:
             expected = f"a tunnel of packets below {upper.name}, which sends over TCP"
             yield Problem(f"{key}.name", lower.name, expected)
+        elif upper.entry.kind == "stream" and lower.entry.refuses_streams:
+            expected = f"a tunnel that carries TCP, because {upper.name} sends over it"
+            yield Problem(f"{key}.name", lower.name, expected)
         elif why:
             expected = f"a tunnel that carries UDP: {lower.name} does not, because {why}"
             yield Problem(f"{key}.name", lower.name, expected)
@@ -488,9 +491,12 @@ def _of_transport(traffic: Traffic) -> Iterator[Problem]:
             yield Problem("tcp.timestamps", False, "true with flows.mptcp")
         if tcp.mtu_probing:
             yield Problem("tcp.mtu_probing", tcp.mtu_probing, "0 with flows.mptcp")
+    key = f"flows.{traffic.number}.transport"
+    if flow.transport == "tcp" and tunnel is not None and (why := tunnel.entry.refuses_streams):
+        yield Problem(key, flow.transport, f"udp or quic with {tunnel.name}, because {why}")
+        return
     if flow.transport != "quic":
         return
-    key = f"flows.{traffic.number}.transport"
     if tunnel is not None and tunnel.entry.kind == "relay":
         expected = f"tcp with {tunnel.name}, whose relays carry TCP connections"
         yield Problem(key, flow.transport, expected)

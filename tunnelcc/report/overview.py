@@ -14,6 +14,7 @@ from tunnelcc.catalog.kcp import SEGMENT_HEADER, Kcp
 from tunnelcc.catalog.layers import PacketLayer, StreamLayer, Surroundings, wrap
 from tunnelcc.catalog.packets import PacketEntry
 from tunnelcc.catalog.quic import Quic
+from tunnelcc.catalog.quic_datagram import QuicDatagramEntry
 from tunnelcc.catalog.relay import RelayEntry
 from tunnelcc.catalog.rudp import Rudp
 from tunnelcc.catalog.values import (
@@ -178,6 +179,10 @@ def _quic_stack(quic: Quic) -> Iterator[StackLayer]:
             most = f" to {window.most / 2**20:g} MiB" if window.most > window.first else ""
             text = f"{window.first / 2**20:g} MiB{most}"
         yield from _same(f"{name} window", text)
+    yield from _quic_control(quic)
+
+
+def _quic_control(quic: Quic) -> Iterator[StackLayer]:
     own = quic.congestion
     rated = f", {own.with_rate} if tunnel.rate is set" if own.with_rate else ""
     yield from _same("congestion control", f"{own.cc}{rated}, {own.first} packets at first")
@@ -271,7 +276,9 @@ def _packets(entry: PacketEntry, mode: str | None = None) -> Overview:
         *_transport(mss),
         *_packet_layers(entry, mode, mss),
     ]
-    if entry.HAS_CARRIERS:
+    if isinstance(entry, QuicDatagramEntry):
+        layers = [*_datagram_stack(entry, layers)]
+    elif entry.HAS_CARRIERS:
         for up, down in zip_longest(entry.stream_layers(True), entry.stream_layers(False)):
             layers.append(_stream_layer(up, down))
         layers += _transport(_MSS)
@@ -288,6 +295,41 @@ def _packets(entry: PacketEntry, mode: str | None = None) -> Overview:
         mode,
         tuple(entry.modes),
     )
+
+
+def _datagram_stack(entry: QuicDatagramEntry, layers: Sequence[StackLayer]) -> Iterator[StackLayer]:
+    """What goes into a frame, and what waits for room in a packet."""
+    if entry.carries.what == "udp":
+        yield from _same("application", "datagrams over UDP")
+        layers = layers[3:]
+    yield from layers
+    datagrams = entry.datagrams
+    yield from _same(
+        "DATAGRAM frame",
+        f"at most {datagrams.queue} wait; a full queue: the program {datagrams.when_full}",
+    )
+    frame = _frame_bytes(entry)
+    yield StackLayer(
+        "QUIC",
+        *(
+            f"{entry.quic.overhead(it) + frame} B per packet of ≤ {entry.quic.full(it)} B"
+            for it in (True, False)
+        ),
+    )
+    yield from _quic_control(entry.quic)
+
+
+def _frame_bytes(entry: QuicDatagramEntry) -> int:
+    """Type, and length if the frame has it."""
+    return 1 if entry.datagrams.several else 3
+
+
+def _frames_bytes(entry: QuicDatagramEntry, payload: int, is_up: bool) -> int:
+    """IP bytes of the QUIC packets with a frame of so much payload, or several."""
+    header, most = entry.payload(0, Use(_PATH_MTU)), entry.largest_payload(is_up)
+    around = entry.quic.overhead(is_up) + _frame_bytes(entry) + datagram_headers(_IP)
+    parts = -(-(payload - header) // (most - header)) if payload > most else 1
+    return payload + (parts - 1) * header + parts * around
 
 
 def _through(entry: PacketEntry, mode: str) -> int:
@@ -318,6 +360,10 @@ def _packets_bytes(entry: PacketEntry, mode: str, size: int, mss: int, is_up: bo
     With FEC, groups are full.
     """
     pieces = [mss] * (size // mss) + ([size % mss] if size % mss else [])
+    if isinstance(entry, QuicDatagramEntry):
+        headers = datagram_headers(_IP) if entry.carries.what == "udp" else _HEADERS
+        payloads = [entry.payload(piece + headers, Use(_PATH_MTU, mode)) for piece in pieces]
+        return sum(_frames_bytes(entry, it, is_up) for it in payloads) / size
     writes = [write for piece in pieces for write in entry.outer(piece + _HEADERS, _PATH_MTU, mode)]
     if not entry.HAS_CARRIERS:
         fec = entry.fec(mode)

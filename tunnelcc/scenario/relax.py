@@ -355,7 +355,9 @@ def _of_entry(tunnel: Tunnel, sender: str) -> dict[str, Any]:
         values["queue"] = tunnel.queue or device.queue
     if (socket := getattr(entry, "socket", None)) is not None and socket.packet is not None:
         values["receive_buffer"] = tunnel.receive_buffer or socket.asks
-    if (quic := getattr(entry, "quic", None)) is not None:
+    if (datagrams := getattr(entry, "datagrams", None)) is not None:
+        values["datagram_queue"] = tunnel.datagram_queue or datagrams.queue
+    elif (quic := getattr(entry, "quic", None)) is not None:
         values |= _quic_windows(quic)
     if (mux := getattr(entry, "mux", None)) is not None:
         windows = mux.to_server if sender == "client" else mux.to_client

@@ -41,6 +41,8 @@ def tunnel_packets(placed: ResolvedTunnel) -> Spec:
         names = [layer.layer for layer in entry.to_server]
         has_smux = entry.mux is not None and entry.mux.protocol.startswith("smux")
         return {**inside, "port": _port(names), "has_smux": has_smux}
+    if entry.kind == "quic-datagram":
+        return {**inside, "port": _PROTOCOL_PORTS["quic"]}
     assert isinstance(entry, StreamEntry)
     layers = entry.layers(tunnel.mode)
     names = [it.layer for it in layers] + [it.layer for it in entry.to_server]

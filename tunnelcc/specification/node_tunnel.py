@@ -24,6 +24,9 @@ def node_tunnel_spec(experiment: Experiment) -> Spec:
     if not numbers:
         raise ConfigError(Problem("tunnel", MISSING, "a name of `tunnelcc list`"))
     number = numbers[0]
+    if network.tunnels[number].keys.entry.kind == "quic-datagram":
+        expected = "a tunnel of another kind: nodes of ns-3 have no datagrams of QUIC"
+        raise ConfigError(Problem("tunnel", network.tunnels[number].keys.name, expected))
     placed = network.tunnels[number]
     flow = next(it for it in spec["flows"] if it["tunnel"] == number)
     sharing = placed.keys.entry.sharing(placed.keys.carriers)

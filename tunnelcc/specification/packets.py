@@ -9,6 +9,7 @@ from tunnelcc.catalog import packets
 from tunnelcc.catalog.datagram import DatagramEntry
 from tunnelcc.catalog.layers import Fec, PacketLayers
 from tunnelcc.catalog.packets import PacketEntry
+from tunnelcc.catalog.quic_datagram import QuicDatagramEntry
 from tunnelcc.catalog.stream import StreamEntry
 from tunnelcc.network.layers import Layer
 from tunnelcc.network.resolved import ResolvedTunnel
@@ -16,6 +17,7 @@ from tunnelcc.network.traffic import Traffic
 from tunnelcc.network.transport import Transport
 from tunnelcc.network.tunnels import Gateways, PacketTunnel
 from tunnelcc.specification.parts import Spec, congestion, handshake, same
+from tunnelcc.specification.quic import quic_connection
 from tunnelcc.specification.tcp import carrier_tcp as tcp_of_carrier
 from tunnelcc.specification.tcp import flow_tcp as tcp_of_flow
 
@@ -70,6 +72,32 @@ def stream_tunnel(entry: StreamEntry, placed: ResolvedTunnel, hops: Sequence[Spe
         },
         "carrier_tcp": carrier_tcp(entry, placed),
         "carrier_cc": congestion(placed.keys.carrier_cc or placed.contents.cc),
+        "route": hops[0]["route"],
+    }
+
+
+def quic_tunnel(entry: QuicDatagramEntry, placed: ResolvedTunnel, hops: Sequence[Spec]) -> Spec:
+    """A tunnel that carries packets in DATAGRAM frames of a QUIC connection."""
+    tunnel, keys = _layer(placed), placed.keys
+    stripped = entry.stripped(tunnel.versions.inner)
+    sizes = [sum(parts) for parts in _sizes(placed, entry.layers(keys.mode))]
+    payloads = [sizes[max(inner - stripped, 0)] for inner in range(len(sizes))]
+    datagrams = {
+        "queue": keys.datagram_queue or entry.datagrams.queue,
+        "blocks": entry.datagrams.when_full == "waits",
+        "are_alone": not entry.datagrams.several,
+        "reserve": entry.datagrams.reserve,
+        "header": sizes[0],
+        "splits": entry.datagrams.too_large == "split",
+    }
+    assert keys.carrier_cc is not None  # the entry has one
+    return {
+        "kind": "quic-datagram",
+        "end": _tunnel_end(placed, entry) | {"socket": {"queue": entry.arrived.queue}},
+        "payloads": payloads,
+        "datagrams": datagrams,
+        "quic": quic_connection(entry.quic, tunnel.below.mtu, tunnel.versions.outer),
+        "carrier_cc": congestion(keys.carrier_cc),
         "route": hops[0]["route"],
     }
 

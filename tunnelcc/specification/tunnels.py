@@ -20,6 +20,7 @@ _KINDS: dict[str, tuple[Callable[..., Spec], Callable[[Any, Traffic], dict[str, 
     "relay": (spec_relay.relay_tunnel, spec_relay.flow_tcp),
     "datagram": (spec_packets.datagram_tunnel, spec_packets.flow_tcp),
     "stream": (spec_packets.stream_tunnel, spec_packets.flow_tcp),
+    "quic-datagram": (spec_packets.quic_tunnel, spec_packets.flow_tcp),
 }
 
 

@@ -261,6 +261,7 @@ ARRIVALS = {
     "tunnel.mtu": (1400, lambda spec: spec.tcp.mss, 1348),
     "tunnel.mss": (1400, lambda spec: spec.tcp.mss, 1388),
     "tunnel.ip": (6, lambda spec: (spec.tcp.mss, spec.tcp.header_bytes), (1428, 72)),
+    "tunnel.datagram_queue": (7, lambda spec: spec.tunnel.datagrams.queue, 7),
     "tunnel.queue": (7, lambda spec: spec.tunnel.end.device.queue, 7),
     "tunnel.stream_window": (
         "64KiB",
@@ -319,6 +320,7 @@ ARRIVALS = {
     "tunnel.under.mss": (1400, lambda spec: spec.tcp.mss, 1388),
     "tunnel.under.ip": (6, lambda spec: (spec.tcp.mss, spec.tcp.header_bytes), (1428, 72)),
     "tunnel.under.queue": (7, lambda spec: _under(spec).end.device.queue, 7),
+    "tunnel.under.datagram_queue": (7, lambda spec: spec.tunnels[1].datagrams.queue, 7),
     "tunnel.under.fec": ("8:1", lambda spec: _under(spec).fec.data, 8),
     "tunnel.under.fec_timeout": ("7ms", lambda spec: _under(spec).fec.timeout, 7_000_000),
     "tunnel.carriers": (2, lambda spec: [flow.carrier for flow in spec.flows], [0, 1, 0]),
@@ -461,9 +463,13 @@ def test_each_key_arrives(key):
         table = {"tunnel": {"name": "kcptun", "mode": "manual"}}
     if key == "tunnel.rate":
         table = {"tunnel": {"name": "finalspeed", "rate": "20Mbps"}}
+    if key == "tunnel.datagram_queue":
+        table = {"tunnel": "connect-ip"}
     if key.startswith("tunnel.under."):
         under = "sdwan-fec" if "fec" in key else "ethudp"
         table = {"tunnel": {"name": "gost-relay-ws", "under": {"name": under}}}
+    if key == "tunnel.under.datagram_queue":
+        table = {"tunnel": {"name": "wireguard", "under": {"name": "connect-ip"}}}
     if key == "tunnel.relays":
         table = {"tunnel": "gost-relay-ws"}  # RELAY has a chain
     table = DATAGRAM if key == "path.mtu" else table
