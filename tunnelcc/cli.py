@@ -22,6 +22,7 @@ import click
 
 from tunnelcc.commands import complete
 from tunnelcc.commands.common import (
+    EXPERIMENT_OPTIONS,
     again_option,
     experiment_options,
     jobs_option,
@@ -396,6 +397,7 @@ def compare(scenario: Path | None, settings: tuple[str, ...], **options: Any) ->
     help="A key and its values, such as path.loss=0,0.1%,1% or "
         "'path.rtt={from=\"1ms\", to=\"300ms\", steps=12, scale=\"log\"}'. Repeatable.",
 )  # fmt: skip
+@click.option("--until", metavar="PRECISION", help=EXPERIMENT_OPTIONS["until"])
 @set_option
 @seeds_option
 @jobs_option
@@ -435,7 +437,11 @@ def compare(scenario: Path | None, settings: tuple[str, ...], **options: Any) ->
 )  # fmt: skip
 @json_option
 def sweep(
-    scenario: Path | None, axes: tuple[str, ...], settings: tuple[str, ...], **options: Any
+    scenario: Path | None,
+    axes: tuple[str, ...],
+    settings: tuple[str, ...],
+    until: str | None,
+    **options: Any,
 ) -> None:
     """Simulate all combinations of several values.
 
@@ -445,6 +451,8 @@ def sweep(
     """
     from tunnelcc.commands import sweep as command
 
+    if until is not None:
+        settings = (*settings, f"until={until}")
     if not command.sweep(scenario, axes, settings, **options):
         sys.exit(1)
 

@@ -4,6 +4,7 @@
 #include "recorder.h"
 
 #include "event/time-units.h"
+#include "probe/known-mean.h"
 
 #include <algorithm>
 #include <map>
@@ -347,6 +348,32 @@ Recorder::OnSample(int64_t now)
         host.Sample(now, interval);
     }
     m_sampleTimer.Set(now + m_spec.probeInterval);
+    if (m_spec.until > 0 && now > m_spec.warmup)
+    {
+        EndIfKnown(now);
+    }
+}
+
+void
+Recorder::EndIfKnown(int64_t now)
+{
+    double goodput = 0;
+    for (const FlowResult& flow : m_result.flows)
+    {
+        goodput += flow.goodputSeries.back();
+    }
+    m_goodputs.push_back(goodput);
+    m_nextLook = std::max(m_nextLook, FirstLook(Seconds(m_spec.probeInterval)));
+    if (m_goodputs.size() < m_nextLook)
+    {
+        return;
+    }
+    m_nextLook = NextLook(m_goodputs.size());
+    if (now + m_spec.probeInterval <= m_spec.duration && // else this sample is the last anyway
+        IsMeanKnown(m_goodputs, m_spec.until))
+    {
+        m_endTimer.Set(now);
+    }
 }
 
 void

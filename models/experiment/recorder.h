@@ -53,6 +53,8 @@ class Recorder
     void CatchUp(int64_t now);
     void OnWarmupEnd(int64_t now);
     void OnSample(int64_t now);
+    /// End the run now if the goodput is known as well as the experiment wants it.
+    void EndIfKnown(int64_t now);
     void OnProgress(int64_t now);
     void OnEnd(int64_t now);
     void FinishFlow(int64_t now, size_t index);
@@ -77,6 +79,8 @@ class Recorder
     size_t m_firstPing{0};               //!< … a ping
     std::vector<uint64_t> m_readAtStart; //!< application bytes read by each flow before measuring
     std::vector<uint64_t> m_lastRead;    //!< … before the latest sample
+    std::vector<double> m_goodputs;      //!< of all flows, each sample after the warm-up, bit/s
+    size_t m_nextLook{0};                //!< so many of these decide next whether the run ends
     std::vector<std::vector<SendLimits::Times>> m_channelsAtStart; //!< of each flow
     std::chrono::steady_clock::time_point m_lastProgress{std::chrono::steady_clock::now()};
     Timer<Recorder, &Recorder::OnWarmupEnd> m_warmupTimer;

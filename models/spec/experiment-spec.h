@@ -34,6 +34,7 @@ struct ExperimentSpec
     std::vector<TunnelSpec> tunnels;
     std::vector<FlowSpec> flows;
     int64_t duration{0};
+    double until{0};
     int64_t warmup{0};
     int64_t probeInterval{0};
     bool probeCongestion{false};

@@ -92,6 +92,7 @@ EXPERIMENT_OPTIONS = {
     "tunnel": "Tunnel of the flows that name none: a name of `tunnelcc list`.",
     "direction": "up: the client sends; down: the server does, as in a download.",
     "duration": "Simulated time, including the warm-up.",
+    "until": "End before, once goodput is known to ± 2%, or another part; settled: ± 5%.",
     "warmup": "Time before measurements start.",
     "seed": "Seed of all random draws.",
 }

@@ -34,6 +34,7 @@ KEYS = {
     "direction": "direction",
     "carrier_cc": "tunnel.cc",
     "duration": "duration",
+    "until": "until",
     "warmup": "warmup",
     "seed": "seed",
 }

@@ -24,6 +24,7 @@ from tunnelcc.config.tunnel import Tunnel, Under
 from tunnelcc.config.values import Moment
 from tunnelcc.errors import MISSING, ConfigError, Problem
 from tunnelcc.schema import (
+    PRECISION,
     SWITCH,
     TEXT,
     Field,
@@ -73,6 +74,11 @@ class ExperimentKeys(Model):
     hosts: Key[Hosts, Hosts | Table] = Field(default=Hosts.default())
     duration: Key[RunTime, str] = Field(
         default=30.0, description="simulated time, including the warm-up"
+    )
+    until: Key[Annotated[float, PRECISION] | None, float | str | None] = Field(
+        default=None,
+        description="end the run before its duration, once its goodput is known to ± this part of "
+        "it (settled: 5%); default: the run ends at duration",
     )
     warmup: Key[Moment, str] = Field(default=0.0, description="time before measurements start")
     probe_interval: Key[Annotated[float, time(1e-4, 3600)], str] = Field(

@@ -37,7 +37,7 @@ _ROUNDING = 1e-6  # s, of times
 def write(result: Result) -> dict[str, Any]:
     """Return a run as iperf3's JSON; sockets are numbered by flow, from 1."""
     sampled = [_intervals(result, flow) for flow in range(len(result.flows))]
-    end = result.experiment.duration
+    end = result.duration
     totals = [_total(part, 0.0, end, end) for part in sampled]
     return {
         "start": {
@@ -77,7 +77,7 @@ def _intervals(result: Result, flow: int) -> list[dict[str, Any]]:
     """Return intervals of a second, or of as many probes as end later; the last has the rest."""
     leg, counted = result.sender_leg(flow), result.flows[flow]
     mss = _mss(result, flow)
-    time, end = result["time"], result.experiment.duration
+    time, end = result["time"], result.duration
     sizes = np.rint(np.cumsum(counted.goodput_series) * result.experiment.probe_interval / 8)
     number = np.floor((time + _ROUNDING) / _INTERVAL)  # of whole intervals that have passed
     lasts = [*np.flatnonzero(np.diff(number, prepend=0.0))]

@@ -24,7 +24,7 @@ from tunnelcc.network.resolved import ResolvedNetwork
 from tunnelcc.network.topology import Route, Topology, of_network, of_path
 from tunnelcc.network.traffic import Traffic
 from tunnelcc.network.tunnels import Relays, route_between
-from tunnelcc.schema.units import format_time
+from tunnelcc.schema.units import format_probability, format_time
 
 
 def problems(
@@ -63,9 +63,40 @@ def problems(
         yield from misplaced
         return
     found = network()
+    if experiment.until is not None:
+        yield from _of_until(found)
     links = found.topology.links.values()
     of_links = [problem.below(link.key) for link in links for problem in link.path.problems()]
     yield from of_links or list(_of_ip(found)) or _of_network(found)
+
+
+def _of_until(network: ResolvedNetwork) -> Iterator[Problem]:
+    """Yield why the goodput of a network has no steady state to wait for."""
+    experiment, changes = network.experiment, list[str]()
+    warmup = experiment.warmup
+    for key, entry, _ in experiment.entries():
+        if isinstance(entry, Flow) and entry.bytes is not None:
+            changes.append(f"{key}.bytes")
+        if isinstance(entry, Flow) and entry.interarrival is not None and entry.count > 1:
+            changes.append(f"{key}.interarrival")
+        for name in ("start", "stop", "data_start"):
+            moment = getattr(entry, name, None)
+            if moment is not None and moment > warmup:
+                changes.append(f"{key}.{name}")
+    for link in network.topology.links.values():
+        for is_reverse in (False, True):
+            way = link.direction(is_reverse)
+            for name in ("rate", "loss", "buffer"):
+                if any(moment > warmup for moment, _ in way.over_time(name)):
+                    changes.append(f"{link.key}.{'trace' if way.trace else f'{name}_steps'}")
+        if any(moment > warmup for moment, _ in link.path.over_time("rtt")):
+            changes.append(f"{link.key}.{'trace' if link.path.trace else 'rtt_steps'}")
+        if any(end > warmup for _, end in link.path.outages):
+            changes.append(f"{link.key}.outages")
+    if changes:
+        expected = "flows without an end, and nothing that changes after the warm-up"
+        given = format_probability(experiment.until or 0)
+        yield Problem("until", given, expected, f"{changes[0]} does")
 
 
 def problems_of_names(experiment: ExperimentKeys) -> Iterator[Problem]:

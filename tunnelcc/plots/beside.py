@@ -67,7 +67,7 @@ def plot_beside(result: Result, measured: Measurement, file: Path | None = None)
             axes.set_ylabel(label)
             most = axes.dataLim.y1
             axes.set_ylim(0, 1.08 * most if most > 0 else 1)
-        end = max(result.experiment.duration, float(measured.time[-1]))
+        end = max(result.duration, float(measured.time[-1]))
         others[-1].set(xlabel="time (s)", xlim=(0, end))
         figure.legend(*top.get_legend_handles_labels(), loc="outside lower center", ncols=2)
         title = result.experiment.title or spaced(result.heading)

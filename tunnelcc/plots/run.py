@@ -70,7 +70,7 @@ def plot_run(result: Result, file: str | Path | None = None) -> Figure:
         if delays:
             _plot_delays(bottom, result, delays)
         bottom.set_xlabel("time (s)")
-        bottom.set_xlim(0, result.experiment.duration)
+        bottom.set_xlim(0, result.duration)
         for axes in series:
             axes.set_ylim(bottom=0)
             if result.experiment.warmup:
@@ -207,7 +207,7 @@ def _rates(result: Result) -> tuple[Any, Any]:
     step = result.network.bottleneck
     direction = result.network.direction(step)
     changes = fair.rate_changes(result, step)
-    moments = np.unique([0.0, *changes, result.experiment.duration])
+    moments = np.unique([0.0, *changes, result.duration])
     if direction.rate is None:
         return moments, np.array([math.nan])
     return moments, np.diff(fair.offered_bits(direction, moments)) / np.diff(moments)

@@ -17,7 +17,7 @@ from tunnelcc.analysis.counters import path_leg
 from tunnelcc.analysis.values import Cause, Finding
 from tunnelcc.metrics import METRICS, drift, evaluate
 from tunnelcc.output.tables import Column, Table, console, grid
-from tunnelcc.schema.units import format_time
+from tunnelcc.schema.units import format_probability, format_time
 from tunnelcc.words import causes, findings, lists, warnings
 from tunnelcc.words.quantities import RATE, mbit, ms, number, percent, rate, shown
 
@@ -39,6 +39,17 @@ _SHARED = "shared"
 _UNTOLD = ("link", "congestion_window", "pacing")
 
 
+def _known(result: Result) -> str:
+    """Say how well a run knows its goodput that ends once it does."""
+    part = result.experiment.until
+    if part is None:
+        return ""
+    told = format_probability(part)
+    if result.duration < result.experiment.duration:
+        return f", when goodput was known to ± {told}"
+    return f", when goodput was not yet known to ± {told}"
+
+
 def print_result(
     result: Result, metrics: Sequence[str] = (), limits: Sequence[Finding] = ()
 ) -> None:
@@ -50,8 +61,8 @@ def print_result(
     out, totals = console(), _with_names(result.to_dict(), experiment)
     out.print(result.heading, style="bold", markup=False)
     out.print(
-        f"measured from {format_time(experiment.warmup)} to {format_time(experiment.duration)}, "
-        f"seed {experiment.seed}{_drawn(result)}"
+        f"measured from {format_time(experiment.warmup)} to {format_time(result.duration)}"
+        f"{_known(result)}, seed {experiment.seed}{_drawn(result)}"
     )
     _flow_table(totals, result, limits).print(out)
     for table in (_datagram_table(totals), _ping_table(totals, result)):

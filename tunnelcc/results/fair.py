@@ -88,7 +88,7 @@ def rates(run: Parts, demands: Sequence[float]) -> tuple[Series, Series]:
     everyone = [*flows, *_cross_traffic(run.network)]
     ends = [
         0.0,
-        run.experiment.duration,
+        run.duration,
         *(it.start for it in everyone),
         *(it.end for it in everyone),
     ]
@@ -105,7 +105,7 @@ def rates(run: Parts, demands: Sequence[float]) -> tuple[Series, Series]:
         for kind, granted in _allocations(everyone, capacities, moments).items()
     }
     experiment, time = run.experiment, run["time"]
-    times = np.concatenate([[0.0], time, [experiment.warmup, experiment.duration]])
+    times = np.concatenate([[0.0], time, [experiment.warmup, run.duration]])
     known: dict[_Demand, Series] = {}  # flows are often alike
     for it in flows:
         if it not in known:
@@ -126,7 +126,7 @@ def rate_changes(run: Parts, step: Step) -> Series:
 
     A trace's rate counts as its mean over each second: queues even out shorter changes.
     """
-    direction, duration = run.network.direction(step), run.experiment.duration
+    direction, duration = run.network.direction(step), run.duration
     if direction.trace is not None and direction.trace.rate:
         return np.arange(0.0, duration, WINDOW)
     changes = np.array([moment for moment, _ in direction.rate_steps], dtype=float)
@@ -180,7 +180,7 @@ def _shares(loads: Loads, links: Iterable[Step]) -> list[float]:
 
 
 def _flows(run: Parts, demands: Sequence[float]) -> list[_Demand]:
-    found, duration = run.network, run.experiment.duration
+    found, duration = run.network, run.duration
     flows, loads = [], {it: _loads(it) for it in found.kinds}
     completed = run["flow_completed_at"].tolist()
     for placed, rate, end in zip(found.flows, demands, completed, strict=True):

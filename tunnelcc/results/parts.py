@@ -107,10 +107,20 @@ class Parts:
                 places[flow, names.index(of_flows[number])] = number
         return places, places < 0
 
+    @cached_property
+    def duration(self) -> float:
+        """When the run ended, s: before the experiment's duration if ``until`` ended it."""
+        if self.experiment.until is None:
+            return self.experiment.duration
+        # A sample ended it if another one would have followed.
+        last, interval = float(self.measured["time"][-1]), self.experiment.probe_interval
+        is_last = round((self.experiment.duration - last) / interval, 6) < 1
+        return self.experiment.duration if is_last else round(last, 9)
+
     @property
     def measured_time(self) -> float:
         """Seconds from the end of the warm-up to the end of the run."""
-        return self.experiment.duration - self.experiment.warmup
+        return self.duration - self.experiment.warmup
 
     @property
     def network(self) -> ResolvedNetwork:

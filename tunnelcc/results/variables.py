@@ -95,7 +95,7 @@ def _placed(name: str) -> _Function:
 
 def _flow_start(run: Parts) -> Any:
     starts = np.array([placed.start for placed in run.network.flows], dtype=float)
-    return np.where(starts < run.experiment.duration, starts, math.nan)
+    return np.where(starts < run.duration, starts, math.nan)
 
 
 def _demand(run: Parts) -> list[float]:
@@ -331,7 +331,7 @@ VARIABLES: dict[str, Variable] = {
         ("cross_traffic",), "bit/s", "IP bits received",
         _cross_traffic_rate("cross_traffic_received"),
     ),
-    "duration": _of_run("s", "simulated time", lambda run: run.experiment.duration),
+    "duration": _of_run("s", "simulated time", lambda run: run.duration),
     "warmup": _of_run(
         "s", "time before measurements start", lambda run: run.experiment.warmup
     ),

@@ -54,7 +54,7 @@ def _resent(run: Parts, numbers: Sequence[int]) -> float:
 
 def _of_ending(run: Parts, numbers: Sequence[int]) -> Worth:
     """Of flows that end. One that does not takes as long as what is left takes at its pace."""
-    times, end = [], run.experiment.duration
+    times, end = [], run.duration
     warmup = run.experiment.warmup
     counted = [it for it in numbers if run.network.flows[it].start >= warmup] or list(numbers)
     for number in counted:

@@ -237,6 +237,34 @@ POSITIVE_SHARE = Kind(
 )
 
 
+#: What a mean is known to where nothing else is asked: a part of it.
+SETTLED = 0.05
+_LEAST_PRECISION, _MOST_PRECISION = 0.001, 0.5
+
+
+def _parse_precision(value: object) -> float:
+    if value == "settled":
+        return SETTLED
+    try:
+        part = units.parse_probability(value)
+    except UnitError as error:
+        hint = error.hint or (nearest(value, ["settled"]) if isinstance(value, str) else "")
+        raise UnitError(PRECISION.expected, hint) from None
+    if not _LEAST_PRECISION <= part <= _MOST_PRECISION:
+        raise UnitError(PRECISION.expected)
+    return part
+
+
+PRECISION = Kind(
+    _parse_precision,
+    units.format_probability,
+    f"'settled', which is {units.format_probability(SETTLED)}, or a part from "
+    f"{units.format_probability(_LEAST_PRECISION)} to {units.format_probability(_MOST_PRECISION)}",
+    "1",
+    in_percent=True,
+)
+
+
 def rate(least: float, most: float) -> Kind:
     """Return the Kind of rates, in bit/s."""
     return quantity(

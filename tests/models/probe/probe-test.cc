@@ -10,6 +10,7 @@
 #include "path/histogram.h"
 #include "probe/columns.h"
 #include "probe/host-probe.h"
+#include "probe/known-mean.h"
 #include "probe/leg-probe.h"
 #include "probe/link-probe.h"
 #include "support/simulation-test-case.h"
@@ -18,9 +19,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <random>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace
@@ -187,6 +190,71 @@ class DatagramProbeTest : public SimulationTestCase
 
 ADD_CASE(DatagramProbeTest,
          "The probe of datagrams has their bytes on the path and at the receiver");
+
+class KnownMeanTest : public ns3::TestCase
+{
+  public:
+    using ns3::TestCase::TestCase;
+
+  private:
+    /// How many of so many random series, each a mean of 100 with a memory of some samples, end
+    /// with a mean that is off by more than they ask for; and how many end.
+    static std::pair<int, int> WrongAndEnded(int runs, double memory, double deviation)
+    {
+        std::mt19937_64 random(7);
+        std::normal_distribution<double> normal;
+        std::pair<int, int> found;
+        for (int run = 0; run < runs; ++run)
+        {
+            std::vector<double> samples;
+            double state = normal(random);
+            size_t look = FirstLook(0.1);
+            while (samples.size() < 2000)
+            {
+                state = memory * state + std::sqrt(1 - memory * memory) * normal(random);
+                samples.push_back(100 + deviation * state);
+                if (samples.size() < look)
+                {
+                    continue;
+                }
+                look = NextLook(look);
+                if (IsMeanKnown(samples, 0.05))
+                {
+                    const double sum = std::accumulate(samples.begin(), samples.end(), 0.0);
+                    const double mean = sum / static_cast<double>(samples.size());
+                    found.first += std::abs(mean - 100) > 0.05 * mean;
+                    ++found.second;
+                    break;
+                }
+            }
+        }
+        return found;
+    }
+
+    void DoRun() override
+    {
+        NS_TEST_EXPECT_MSG_EQ(FirstLook(0.1), 50, "five seconds");
+        NS_TEST_EXPECT_MSG_EQ(FirstLook(1), 20, "twenty samples");
+        std::vector<double> samples(50, 7);
+        NS_TEST_EXPECT_MSG_EQ(IsMeanKnown(samples, 0.001), true, "all samples are equal");
+        NS_TEST_EXPECT_MSG_EQ(IsMeanKnown(std::vector<double>(50, 0.0), 0.05), false, "of nothing");
+        samples[0] = 0;
+        NS_TEST_EXPECT_MSG_EQ(IsMeanKnown(samples, 0.021), true, "a start costs 2 % of the mean");
+        NS_TEST_EXPECT_MSG_EQ(IsMeanKnown(samples, 0.02), false, "which is a part of its error");
+        std::iota(samples.begin(), samples.end(), 30.0);
+        NS_TEST_EXPECT_MSG_EQ(IsMeanKnown(samples, 0.1), false, "what grows has not settled");
+
+        constexpr int RUNS = 1000;
+        for (const auto& [memory, deviation] : {std::pair(0.0, 20.0), {0.5, 20.0}, {0.8, 10.0}})
+        {
+            const auto [wrong, ended] = WrongAndEnded(RUNS, memory, deviation);
+            NS_TEST_EXPECT_MSG_LT(wrong, RUNS / 20, "memory " << memory);
+            NS_TEST_EXPECT_MSG_EQ(ended, RUNS, "memory " << memory);
+        }
+    }
+};
+
+ADD_CASE(KnownMeanTest, "A mean is known where its batches agree, and rarely where it is wrong");
 
 class ColumnsTest : public SimulationTestCase
 {

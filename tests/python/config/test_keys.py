@@ -263,6 +263,7 @@ BAD_VALUES = {
     "hosts.switch_cost": NOT_A_COST,
     "hosts.one_machine": NOT_A_SWITCH,
     "duration": ["0s", "-1s", "30", "1e6s", "long"],
+    "until": ["0%", "51%", "0.01%", 1, "setled", True, "5s"],
     "warmup": [*NOT_A_TIME, "30s", "31s"],
     "probe_congestion": [1, "yes", "cwnd"],
     "probe_interval": ["0s", "31s", "1us", "1"],

@@ -381,6 +381,7 @@ ARRIVALS = {
     "hosts.switch_cost": (1500, lambda spec: spec.server.switch_cost, 1500),
     "hosts.one_machine": (True, lambda spec: [host.machine for host in spec.hosts], [0, 0]),
     "duration": ("12s", lambda spec: spec.duration, 12 * 10**9),
+    "until": ("settled", lambda spec: spec.until, 0.05),
     "warmup": ("2s", lambda spec: spec.warmup, 2 * 10**9),
     "probe_congestion": (True, lambda spec: spec.probe_congestion, True),
     "probe_interval": ("50ms", lambda spec: spec.probe_interval, 50_000_000),
