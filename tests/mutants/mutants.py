@@ -31,8 +31,9 @@ from queue import SimpleQueue
 ROOT = Path(__file__).parents[2]
 #: ``before``, in mutants.csv: what became of it before tests were written for the survivors.
 COLUMNS = ("room", "file", "line", "column", "was", "becomes", "before", "verdict", "note")
-#: Longest time of the tests of one mutant, s. A change can make a loop endless.
+#: Longest time of the tests of one mutant, s of CPU. A change can make a loop endless, or a wait.
 TIMEOUT = 120
+LONGEST_WAIT = 10 * TIMEOUT
 
 #: Room → how many changes, its files, and the nearest tests: below tests/python, or suites.
 PYTHON: Mapping[str, tuple[int, Sequence[str], Sequence[str]]] = {
@@ -249,7 +250,7 @@ class CppTests:
 
     It is linked before the objects of `make models`: the linker takes the first of two functions
     with one name. They are optimised little (-O1), so that functions of other files are called and
-    not copied.
+    not copied. What a file includes is compiled once, and of the tests only its room's are linked.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -280,31 +281,54 @@ class CppTests:
         origin = ROOT / mutant.file
         source, object_ = self._directory / origin.name, self._directory / "changed.o"
         program = self._directory / "tunnelcc-tests"
-        source.write_text(mutant.apply(origin.read_text(encoding="utf-8")), encoding="utf-8")
-        compile_ = re.sub(
-            r" -o \S+ -c \S+", "", re.sub(r" -M[DTF]+( \S+\.[od])*", "", self._compile)
-        )
-        compile_ += f" -w -iquote {origin.parent} -o {object_} -c {source}"
-        if subprocess.run(compile_, shell=True, cwd=self._build, capture_output=True).returncode:
+        text = origin.read_text(encoding="utf-8")
+        source.write_text(mutant.apply(text), encoding="utf-8")
+        compile_ = f"{self._compiler(origin)} -include {self._headers(origin, text)}"
+        if self._runs(f"{compile_} -o {object_} -c {source}"):
             return "invalid"
+        # Tests of other rooms are left out.
+        unit = rf" \S+/unity_(?!support_|{room.split('/')[0]}_)\w+_cxx\.cxx\.o"
+        others = [it for it in re.findall(unit, self._link) if "/tunnelcc-tests.dir/" in it]
         link = self._link.replace(" -o tunnelcc-tests ", f" -o {program} ")
+        for other in others:
+            link = link.replace(other, "", 1)
         first = f" -Wl,--allow-multiple-definition {object_} CMakeFiles/"
-        link = link.replace(" CMakeFiles/", first, 1)
-        subprocess.run(link, shell=True, cwd=self._build, check=True, capture_output=True)
+        if self._runs(link.replace(" CMakeFiles/", first, 1)):
+            sys.exit(f"{mutant.file}: does not link")
         for suite in self._suites:
             if any(re.fullmatch(wanted, suite) for wanted in CPP[room][2]):
                 command = [str(program), f"--suite={suite}", "--fullness=EXTENSIVE"]
-                if run(command, None, self._build) == "killed":
+                if run([*command, "--stop-on-failure"], None, self._build) == "killed":
                     return "killed"
         return "survived"
+
+    def _compiler(self, origin: Path) -> str:
+        """Return the command, without what it reads and writes."""
+        bare = re.sub(r" -M[DTF]+( \S+\.[od])*", "", self._compile)
+        return re.sub(r" -o \S+ -c \S+", "", bare) + f" -w -iquote {origin.parent}"
+
+    def _headers(self, origin: Path, text: str) -> Path:
+        """Return a header of all that a file includes, compiled."""
+        header = self._directory / f"{origin.name}.h"
+        if not header.exists():
+            lines = re.findall(r"^#include .*$", text, re.MULTILINE)
+            header.write_text("\n".join(lines) + "\n", encoding="utf-8")
+            if self._runs(f"{self._compiler(origin)} -x c++-header -o {header}.gch {header}"):
+                sys.exit(f"{origin}: its headers do not compile")
+        return header
+
+    def _runs(self, command: str) -> int:
+        """Run a command, and return its status."""
+        return subprocess.run(command, shell=True, cwd=self._build, capture_output=True).returncode
 
 
 def run(command: Sequence[str], environment: Mapping[str, str] | None, where: Path) -> str:
     """Run tests; an endless loop is noticed, too."""
     try:
         found = subprocess.run(
-            command, env=environment, cwd=where, capture_output=True, timeout=TIMEOUT
-        )
+            ["prlimit", f"--cpu={TIMEOUT}", *command], env=environment, cwd=where,
+            capture_output=True, timeout=LONGEST_WAIT,
+        )  # fmt: skip
     except subprocess.TimeoutExpired:
         return "killed"
     return "killed" if found.returncode else "survived"

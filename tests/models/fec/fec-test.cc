@@ -14,7 +14,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <string>
+#include <tuple>
 #include <vector>
 
 namespace
@@ -312,6 +314,179 @@ TEST_CASE(SimulationTestCase,
     NS_TEST_EXPECT_MSG_EQ((coder.delivered == first), true, "group 1 only");
     coder.Release(0, 1);
     NS_TEST_EXPECT_MSG_EQ(coder.delivered.back(), 1, "late is better than never");
+}
+
+TEST_CASE(SimulationTestCase,
+          KeptTest,
+          "Data shards of a group count until 256 more groups than the memory are newer")
+{
+    for (const uint32_t newest : {259, 260})
+    {
+        FecCoder coder(MakeCode(2, 1)); // memory of three groups
+        coder.isHolding = true;
+        for (uint32_t i = 0; i < 2 * 261; ++i)
+        {
+            coder.Send(0);
+        }
+        coder.Release(0, 3 * newest);
+        coder.Release(0, 1);
+        const bool isKept = coder.delivered.back() == 1;
+        NS_TEST_EXPECT_MSG_EQ(isKept, (newest == 259), "while the newest is " << newest);
+    }
+}
+
+TEST_CASE(SimulationTestCase,
+          CountedTest,
+          "Groups count once nothing of them can be on the path: the longest time of a shard")
+{
+    // Packets at 10, 11 and 12 ms; the third closes the group, and its parity leaves.
+    const auto make = [] {
+        auto coder = std::make_unique<FecCoder>(MakeCode(3, 1));
+        coder->isHolding = true;
+        for (int64_t now : {10 * MS, 11 * MS, 12 * MS})
+        {
+            coder->Send(now);
+        }
+        return coder;
+    };
+    const auto counts = [](const FecCoder& coder, int64_t now) {
+        return coder.decoder.Counters(now).packets == 3;
+    };
+    // The first one is 7 ms under way, the parity 9 ms.
+    for (const auto& [shard, time, longest] :
+         {std::tuple{0, 17 * MS, 7 * MS}, std::tuple{3, 21 * MS, 9 * MS}})
+    {
+        auto coder = make();
+        coder->Release(time, shard);
+        coder->Release(time, 2); // in a shorter time
+        const int64_t end = 12 * MS + longest;
+        NS_TEST_EXPECT_MSG_EQ(counts(*coder, end - 1), false, "before " << end << " ns");
+        NS_TEST_EXPECT_MSG_EQ(counts(*coder, end), true, "at it");
+    }
+
+    // A packet that is recovered with a shard that left before it did not wait for that.
+    auto late = make();
+    for (size_t shard : {1, 3, 0})
+    {
+        late->Release(30 * MS, shard);
+    }
+    NS_TEST_EXPECT_MSG_EQ(late->decoder.RecoveryDelay().Count(), 1, "the third");
+    NS_TEST_EXPECT_MSG_EQ_TOL(late->decoder.RecoveryDelay().Mean(), 0, 1, "at once");
+    NS_TEST_EXPECT_MSG_EQ(late->Recovered(), 1, "by parity");
+
+    // Without a loss nothing is recovered, also when parity comes first.
+    auto whole = make();
+    for (size_t shard : {3, 0, 1, 2})
+    {
+        whole->Release(30 * MS, shard);
+    }
+    NS_TEST_EXPECT_MSG_EQ(whole->Recovered(), 0, "all had come");
+    NS_TEST_EXPECT_MSG_EQ(whole->decoder.Counters(SECOND).lost, 0, "none is lost");
+
+    // A group of one packet has a copy of it as parity.
+    FecCoder single(MakeCode(1, 1));
+    single.isHolding = true;
+    single.Send(0);
+    single.Release(MS, 1);
+    NS_TEST_EXPECT_MSG_EQ(single.delivered.size(), 1, "from the copy");
+    NS_TEST_EXPECT_MSG_EQ(single.Recovered(), 1, "which repaired it");
+}
+
+TEST_CASE(SimulationTestCase,
+          BlobLateTest,
+          "Parity repaired nothing of a blob whose data shards all come after it")
+{
+    FecSpec spec = MakeBlobCode(2, 1);
+    spec.blob->packets = 3;
+    FecCoder coder(spec);
+    coder.isHolding = true;
+    for (uint32_t i = 0; i < 4; ++i) // the fourth stays in a blob of its own
+    {
+        coder.Send(0, 600);
+    }
+    NS_TEST_ASSERT_MSG_EQ(coder.held.size(), 3, "a blob of three packets, of 900 bytes a shard");
+    for (uint32_t shard = 0; shard < 2; ++shard)
+    {
+        NS_TEST_EXPECT_MSG_EQ(coder.held[shard].shardPlace, shard, "place");
+    }
+    coder.Release(MS, 0);
+    NS_TEST_EXPECT_MSG_EQ(coder.delivered.size(), 0, "half of a blob is nothing");
+    coder.Release(MS, 2);
+    NS_TEST_EXPECT_MSG_EQ(coder.delivered.size(), 3, "with parity it is whole");
+    NS_TEST_EXPECT_MSG_EQ(coder.Recovered(), 3, "all of it");
+    coder.Release(2 * MS, 1);
+    NS_TEST_EXPECT_MSG_EQ(coder.Recovered(), 0, "that was only late");
+    NS_TEST_EXPECT_MSG_EQ(coder.delivered.size(), 3, "nothing twice");
+
+    FecCoder whole(spec);
+    whole.isHolding = true;
+    for (uint32_t i = 0; i < 3; ++i)
+    {
+        whole.Send(0, 600);
+    }
+    whole.Release(MS, 0);
+    whole.Release(MS, 1);
+    NS_TEST_EXPECT_MSG_EQ(whole.delivered.size(), 3, "of data alone");
+    NS_TEST_EXPECT_MSG_EQ(whole.Recovered(), 0, "nothing to repair");
+    NS_TEST_EXPECT_MSG_EQ(whole.decoder.RecoveryDelay().Count(), 0, "and no delay of it");
+}
+
+TEST_CASE(SimulationTestCase,
+          BlobSizeTest,
+          "A blob takes packets while header and packets fit into its shards")
+{
+    // UDPspeeder: 4 bytes of header, 2 of each packet, and two shards of 1000.
+    FecSpec spec = MakeBlobCode(2, 1);
+    spec.blob->header = 4;
+    spec.blob->packetHeader = 2;
+    for (const uint32_t bytes : {996, 997})
+    {
+        FecCoder coder(spec);
+        coder.Send(0, bytes);
+        coder.Send(0, bytes);
+        NS_TEST_EXPECT_MSG_EQ(coder.shards.empty(), (bytes == 996), "two packets of " << bytes);
+        coder.Send(0, 1);
+        NS_TEST_EXPECT_MSG_EQ(coder.Groups()[0].packets, (bytes == 996 ? 2U : 1U), "in the first");
+    }
+    // (80 + 40)·2 and (40 + 40)·3 are the same: the fewer shards.
+    spec = MakeBlobCode(3, 1);
+    spec.blob->packetHeader = 2;
+    spec.blob->cost = 40;
+    NS_TEST_EXPECT_MSG_EQ(FecEncoder::DataShards(spec, 78), 1, "240 bytes");
+    NS_TEST_EXPECT_MSG_EQ(FecEncoder::DataShards(spec, 80), 2, "243 are less than 244");
+}
+
+TEST_CASE(SimulationTestCase,
+          ShardMarksTest,
+          "Data shards can be marked as their packets can, and the mark reaches the packet")
+{
+    FecCoder coder(MakeCode(2, 1));
+    coder.isHolding = true;
+    coder.isEct = true;
+    coder.Send(0);
+    coder.isEct = false;
+    coder.Send(0);
+    for (size_t shard : {0, 1, 2})
+    {
+        NS_TEST_EXPECT_MSG_EQ(coder.held[shard].isEct, (shard == 0), "ECT of " << shard);
+        NS_TEST_EXPECT_MSG_EQ(coder.held[shard].isL4s, (shard == 0), "L4S of " << shard);
+    }
+    coder.held[0].isCe = true;
+    coder.Release(0, 0);
+    coder.held[2].isCe = true; // of parity: that of no packet
+    coder.Release(0, 2);
+    const std::vector<uint32_t> both{0, 1};
+    const std::vector<uint32_t> marked{0};
+    NS_TEST_EXPECT_MSG_EQ((coder.delivered == both), true, "one of them recovered");
+    NS_TEST_EXPECT_MSG_EQ((coder.marked == marked), true, "the other marked");
+}
+
+TEST_CASE(SimulationTestCase, OpenGroupTest, "Without a time limit a group waits until it is full")
+{
+    FecCoder coder(MakeCode(4, 1));
+    At(0, [&] { coder.Send(0); });
+    RunUntil(60 * SECOND);
+    NS_TEST_EXPECT_MSG_EQ(coder.shards.size(), 1, "the data, and no parity");
 }
 
 ADD_CASES

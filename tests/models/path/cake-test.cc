@@ -512,16 +512,69 @@ TEST_CASE(SimulationTestCase,
     }
     NS_TEST_EXPECT_MSG_EQ(cake.Serve(0), 0, "the first again");
 
-    // Two packets of 757 bytes use up a turn, and leave less than a byte.
-    CakeByHand whole(CAKE);
-    whole.Fill(0, 40, 757);
-    whole.Fill(1, 40, 757);
-    for (int turn = 0; turn < 2; ++turn)
+    // Of 756 bytes, two leave a byte or two, and a third may follow; of 757, two leave none.
+    for (const uint32_t bytes : {756, 757})
     {
-        NS_TEST_EXPECT_MSG_EQ(whole.Serve(0), turn, "the first of turn " << turn);
-        NS_TEST_EXPECT_MSG_EQ(whole.Serve(0), turn, "the second of turn " << turn);
+        CakeByHand whole(CAKE);
+        whole.Fill(0, 40, bytes);
+        whole.Fill(1, 40, bytes);
+        for (uint32_t turn = 0; turn < 2; ++turn)
+        {
+            for (uint32_t i = 0; i < (bytes == 756 ? 3 : 2); ++i)
+            {
+                NS_TEST_EXPECT_MSG_EQ(whole.Serve(0), turn, "packet " << i << " of " << bytes);
+            }
+        }
+        NS_TEST_EXPECT_MSG_EQ(whole.Serve(0), 0, "the first flow again");
     }
-    NS_TEST_EXPECT_MSG_EQ(whole.Serve(0), 0, "the first flow again");
+}
+
+TEST_CASE(SimulationTestCase,
+          CakeFailsafeTest,
+          "At ingress what is dropped takes time of the shaper, but half as much more at most")
+{
+    // sch_cake cake_advance_shaper(): failsafe_next_packet, of packets that are sent.
+    for (const bool isIngress : {false, true})
+    {
+        CakeSpec cake = CAKE;
+        cake.bandwidth = 8e6; // a packet of 1000 bytes takes 1 ms
+        cake.ingress = isIngress;
+        LinkSpec spec = MakeSpec(cake);
+        spec.bufferPackets = 20;
+        OurSubject full(spec);
+        full.disc->AddFlow(0, {0, 1});
+        bool isMarked;
+        for (uint32_t number = 0; number < 20; ++number)
+        {
+            full.Enqueue(0, number, {0});
+        }
+        full.Dequeue(0, isMarked);
+        NS_TEST_EXPECT_MSG_EQ(full.disc->NotBefore(), MS, "a packet");
+        for (uint32_t number = 20; number < 30; ++number)
+        {
+            full.Enqueue(0, number, {0}); // nine are too many
+        }
+        full.Dequeue(0, isMarked);
+        NS_TEST_EXPECT_MSG_EQ(full.disc->NotBefore(),
+                              (isIngress ? 3 * MS : 2 * MS),
+                              "two and nine dropped: 11 ms, or 3");
+
+        // COBALT drops the second late packet, and more 71 ms later.
+        OurSubject late(spec);
+        late.disc->AddFlow(0, {0, 1});
+        for (uint32_t number = 0; number < 20; ++number)
+        {
+            late.Enqueue(0, number, {0});
+        }
+        for (const int64_t now : {1'000 * MS, 1'001 * MS, 1'200 * MS})
+        {
+            late.Dequeue(now, isMarked);
+        }
+        NS_TEST_EXPECT_MSG_GT(late.disc->Drops().all, 1, "and dropped some");
+        NS_TEST_EXPECT_MSG_EQ(late.disc->NotBefore(),
+                              (isIngress ? 4'500 * US : 3 * MS),
+                              "three, and as many as were dropped, or 4.5 ms");
+    }
 }
 
 TEST_CASE(SimulationTestCase,

@@ -90,7 +90,10 @@ class FecCoder final : private ShardSender, private PacketSink
 
     void Send(int64_t now, uint32_t ipBytes = IP_BYTES)
     {
-        m_encoder.Send(now, MakePacket(m_sent++, *this), ipBytes, nullptr);
+        Packet packet = MakePacket(m_sent++, *this);
+        packet.isEct = isEct;
+        packet.isL4s = isEct;
+        m_encoder.Send(now, packet, ipBytes, nullptr);
     }
 
     /// What a group was sent as.
@@ -124,8 +127,10 @@ class FecCoder final : private ShardSender, private PacketSink
     std::vector<Shard> shards;       //!< as they left, if isNoting
     std::vector<uint32_t> delivered; //!< numbers of packets, if isNoting
     std::vector<Packet> held;        //!< shards, if isHolding
+    std::vector<uint32_t> marked;    //!< those of them that bear CE
     bool isNoting{true};
     bool isHolding{false};
+    bool isEct{false}; //!< what is sent can be marked, by L4S
 
     /// Packets counted so far that parity repaired.
     uint64_t Recovered() const
@@ -160,6 +165,10 @@ class FecCoder final : private ShardSender, private PacketSink
         if (isNoting)
         {
             delivered.push_back(packet.segment);
+            if (packet.isCe)
+            {
+                marked.push_back(packet.segment);
+            }
         }
     }
 

@@ -311,6 +311,210 @@ TEST_CASE(ns3::TestCase,
     NS_TEST_EXPECT_MSG_EQ(script.window.State().cwnd, 5, "to the threshold");
 }
 
+TEST_CASE(ns3::TestCase,
+          PriorThresholdTest,
+          "A reduction is undone -> the threshold of before, and at least three quarters of the"
+          " window (Linux tcp_init_undo(), tcp_current_ssthresh())")
+{
+    struct Row
+    {
+        uint32_t cwnd;
+        uint32_t ssthresh;
+        uint32_t expected;
+    };
+
+    // cwnd / 2 + cwnd / 4, each rounded down
+    for (const Row& row : {Row{23, 5, 16}, Row{23, 15, 16}, Row{23, 17, 17}, Row{11, 2, 7}})
+    {
+        Recovery script;
+        script.window.Set(0, row.cwnd);
+        script.window.State().ssthresh = row.ssthresh;
+        script.control.ssthresh = 2;
+        script.Send(0, 10);
+        script.Ack(101 * MS, 0, 0, 1, 5);
+        script.Retransmit(101 * MS);
+        script.Ack(201 * MS, 10, 0);
+        NS_TEST_EXPECT_MSG_EQ(script.recovery.Undos(), 1, "an echo of before");
+        NS_TEST_EXPECT_MSG_EQ(script.window.State().ssthresh, row.expected, "of " << row.cwnd);
+        NS_TEST_EXPECT_MSG_EQ(script.window.State().cwnd, row.cwnd, "the window of before");
+    }
+}
+
+TEST_CASE(ns3::TestCase,
+          TooLargeTest,
+          "The path's MTU falls -> larger segments in flight are lost, and the window stays (Linux"
+          " tcp_simple_retransmit())")
+{
+    Recovery script;
+    script.window.Set(0, 23);
+    script.window.State().ssthresh = 5;
+    script.Send(0, 10);
+    script.recovery.OnTooLarge(50 * MS, MSS);
+    NS_TEST_EXPECT_MSG_EQ(script.board.LostOut(), 0, "none is larger than a full one");
+    NS_TEST_EXPECT_MSG_EQ(script.Is(CaState::OPEN), true, "nothing has changed");
+    script.Ack(60 * MS, 0, 0, 5, 7);
+    script.recovery.OnTooLarge(70 * MS, MSS - 1);
+    NS_TEST_EXPECT_MSG_EQ(script.board.LostOut(), 8, "but for the two that have arrived");
+    NS_TEST_EXPECT_MSG_EQ(script.window.Lost(), 8, "each is told");
+    NS_TEST_EXPECT_MSG_EQ(script.Is(CaState::LOSS), true, "as after a time-out");
+    NS_TEST_EXPECT_MSG_EQ(script.window.State().cwnd, 23, "the window stays");
+    NS_TEST_EXPECT_MSG_EQ(script.window.State().ssthresh, 16, "three quarters of it");
+    NS_TEST_EXPECT_MSG_EQ(script.control.reductions.size(), 0, "no reduction");
+    script.Retransmit(70 * MS);
+    script.Ack(170 * MS, 2, 0); // also of segment 1, which was sent once
+    NS_TEST_EXPECT_MSG_EQ(script.recovery.Undos(), 0, "there is nothing to undo");
+    NS_TEST_EXPECT_MSG_EQ(script.Is(CaState::LOSS), true, "until all is acknowledged");
+    script.Ack(180 * MS, 10, 70 * MS);
+    NS_TEST_EXPECT_MSG_EQ(script.Is(CaState::OPEN), true, "that was out then");
+    NS_TEST_EXPECT_MSG_EQ(script.window.State().cwnd, 23, "the window still stays");
+
+    Recovery above;
+    above.window.Set(0, 8);
+    above.window.State().ssthresh = 7;
+    above.Send(0, 4);
+    above.recovery.OnTooLarge(70 * MS, MSS - 1);
+    NS_TEST_EXPECT_MSG_EQ(above.window.State().ssthresh, 7, "it is more than 4 + 2");
+}
+
+TEST_CASE(ns3::TestCase,
+          TimeoutWindowTest,
+          "A time-out -> what was sent less than an RTT ago stays in flight, and the window has one"
+          " segment more (Linux tcp_enter_loss())")
+{
+    Recovery script;
+    script.Send(0, 1);
+    script.Send(590 * MS, 2);
+    script.recovery.OnTimeout(600 * MS);
+    NS_TEST_EXPECT_MSG_EQ(script.board.LostOut(), 1, "the first");
+    NS_TEST_EXPECT_MSG_EQ(script.window.State().cwnd, 3, "two in flight, and one");
+    NS_TEST_EXPECT_MSG_EQ(script.recovery.HasTimedOut(), true, "the first has");
+    NS_TEST_EXPECT_MSG_EQ(script.recovery.TakeCwr(), true, "the peer is told");
+    NS_TEST_EXPECT_MSG_EQ(script.recovery.TakeCwr(), false, "once");
+}
+
+class TimeoutEpisodeTest : public ns3::TestCase
+{
+  public:
+    using ns3::TestCase::TestCase;
+
+  private:
+    void DoRun() override
+    {
+        // Linux tcp_enter_loss(): a new episode, with a reduction, unless the latest is not over.
+        Recovery again;
+        again.Send(0, 10);
+        again.recovery.OnTimeout(300 * MS);
+        NS_TEST_EXPECT_MSG_EQ(again.control.reductions.size(), 1, "the first");
+        again.Retransmit(300 * MS);
+        again.recovery.OnTimeout(900 * MS);
+        NS_TEST_EXPECT_MSG_EQ(again.control.reductions.size(), 1, "of the same segment");
+        again.Retransmit(900 * MS);
+        again.Ack(1'000 * MS, 1, 900 * MS);
+        again.recovery.OnTimeout(1'600 * MS);
+        NS_TEST_EXPECT_MSG_EQ(again.control.reductions.size(), 2, "of the next one");
+
+        Recovery recovering;
+        recovering.Send(0, 10);
+        recovering.Ack(101 * MS, 0, 0, 1, 5);
+        NS_TEST_EXPECT_MSG_EQ(recovering.control.reductions.size(), 1, "recovery");
+        recovering.recovery.OnTimeout(500 * MS);
+        NS_TEST_EXPECT_MSG_EQ(recovering.control.reductions.size(), 1, "the same loss");
+        // No F-RTO: what comes of before may be of the recovery.
+        recovering.Retransmit(500 * MS);
+        recovering.Ack(600 * MS, 1, 500 * MS);
+        NS_TEST_EXPECT_MSG_EQ(recovering.recovery.NextLost().has_value(), true, "lost ones first");
+    }
+};
+
+ADD_CASE(TimeoutEpisodeTest,
+         "Time-outs follow each other -> a reduction for each new loss (Linux tcp_enter_loss())");
+
+class ReorderingTimeoutTest : public ns3::TestCase
+{
+  public:
+    using ns3::TestCase::TestCase;
+
+  private:
+    void DoRun() override
+    {
+        for (const bool isEarly : {true, false})
+        {
+            Recovery script;
+            script.control.ssthresh = 9;
+            script.Send(0, 10);
+            script.Ack(100 * MS, 0, 0, 1, 3);
+            const bool isLost = script.recovery.OnReorderingTimeout((isEarly ? 120 : 125) * MS);
+            NS_TEST_EXPECT_MSG_EQ(isLost, !isEarly, "a quarter of the RTT after the SACK");
+            NS_TEST_EXPECT_MSG_EQ(script.Is(isEarly ? CaState::DISORDER : CaState::RECOVERY),
+                                  true,
+                                  "recovery begins with the loss");
+            NS_TEST_EXPECT_MSG_EQ(script.recovery.ReorderingDeadline(), NEVER, "no second look");
+            NS_TEST_EXPECT_MSG_EQ(script.control.reductions.size(), (isEarly ? 0 : 1), "reduced");
+            // RFC 9937: 7 in flight of a threshold of 9, and one to send for the segment lost.
+            NS_TEST_EXPECT_MSG_EQ(script.window.State().cwnd, (isEarly ? 10 : 8), "PRR");
+        }
+    }
+};
+
+ADD_CASE(ReorderingTimeoutTest,
+         "The reordering window ends -> recovery, if a segment is lost by then (RFC 8985, 6.3;"
+         " Linux tcp_rack_reo_timeout())");
+
+class MayRaiseTest : public ns3::TestCase
+{
+  public:
+    using ns3::TestCase::TestCase;
+
+  private:
+    static bool MayGrow(uint32_t cumulative, uint32_t sacked, bool isReduced)
+    {
+        Recovery script;
+        script.Send(0, 10);
+        if (isReduced)
+        {
+            script.Ack(101 * MS, 0, 0, 1, 5);
+        }
+        AckSummary summary;
+        summary.cumulative = cumulative;
+        summary.sacked = sacked;
+        summary.delivered = cumulative + sacked;
+        return script.recovery.ReduceWindow(summary, 0);
+    }
+
+    /// Segments to send in recovery with two in flight of a threshold of eight.
+    static uint32_t ToSend(uint32_t cumulative, uint32_t newlyLost)
+    {
+        Recovery script;
+        script.control.ssthresh = 8;
+        script.Send(0, 10);
+        script.Ack(101 * MS, 0, 0, 1, 5);
+        script.window.State().inFlight = 2;
+        AckSummary summary;
+        summary.cumulative = cumulative;
+        summary.sacked = 1 - cumulative;
+        summary.delivered = 1;
+        script.recovery.ReduceWindow(summary, newlyLost);
+        return script.window.State().cwnd - 2;
+    }
+
+    void DoRun() override
+    {
+        NS_TEST_EXPECT_MSG_EQ(MayGrow(1, 0, false), true, "new data is acknowledged");
+        NS_TEST_EXPECT_MSG_EQ(MayGrow(0, 1, false), false, "a SACK alone");
+        NS_TEST_EXPECT_MSG_EQ(MayGrow(0, 0, false), false, "nothing");
+        NS_TEST_EXPECT_MSG_EQ(MayGrow(1, 0, true), false, "in recovery");
+
+        // RFC 9937, section 6: one more than was delivered on an ACK of new data without a loss.
+        NS_TEST_EXPECT_MSG_EQ(ToSend(1, 0), 2, "slow start");
+        NS_TEST_EXPECT_MSG_EQ(ToSend(1, 1), 1, "with a loss");
+        NS_TEST_EXPECT_MSG_EQ(ToSend(0, 0), 1, "without new data");
+    }
+};
+
+ADD_CASE(MayRaiseTest,
+         "ACKs make progress or not -> the window may grow or not (Linux tcp_may_raise_cwnd()),"
+         " PRR slow-starts or not (RFC 9937, 6)");
+
 /// A transmitter over a board, and what it sends.
 struct Transmission final : Recovery, SegmentOutput
 {
