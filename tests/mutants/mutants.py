@@ -30,9 +30,9 @@ from queue import SimpleQueue
 
 ROOT = Path(__file__).parents[2]
 #: ``before``, in mutants.csv: what became of it before tests were written for the survivors.
-COLUMNS = ("room", "file", "line", "column", "was", "becomes", "before", "verdict", "note")
+COLUMNS = ("seed", "room", "file", "line", "column", "was", "becomes", "before", "verdict", "note")
 #: Longest time of the tests of one mutant, s of CPU. A change can make a loop endless, or a wait.
-TIMEOUT = 120
+TIMEOUT = 60
 LONGEST_WAIT = 10 * TIMEOUT
 
 #: Room → how many changes, its files, and the nearest tests: below tests/python, or suites.
@@ -348,8 +348,8 @@ def main() -> int:
     if options.survivors:
         with options.survivors.open(encoding="utf-8", newline="") as file:
             left = {_key(row) for row in csv.DictReader(file) if row["verdict"] == "survived"}
-        mutants = [it for it in mutants if _key(_row(it, "")) in left]
-    rows = [_row(*it) for it in _judged(mutants, options.jobs)]
+        mutants = [it for it in mutants if _key(_row(options.seed, it, "")) in left]
+    rows = [_row(options.seed, *it) for it in _judged(mutants, options.jobs)]
     if options.output:
         with options.output.open("w", encoding="utf-8", newline="") as file:
             writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
@@ -397,14 +397,15 @@ def _judged(mutants: Sequence[Mutant], jobs: int) -> Iterator[tuple[Mutant, str]
             yield from zip(mutants, pool.map(judge, mutants), strict=True)
 
 
-def _row(mutant: Mutant, verdict: str) -> dict[str, str]:
+def _row(seed: int, mutant: Mutant, verdict: str) -> dict[str, str]:
     line, column = mutant.place((ROOT / mutant.file).read_text(encoding="utf-8"))
-    values = (mutant.room, mutant.file, line, column, mutant.was, mutant.becomes, "", verdict, "")
+    change = (mutant.room, mutant.file, line, column, mutant.was, mutant.becomes)
+    values = (seed, *change, "", verdict, "")
     return dict(zip(COLUMNS, map(str, values), strict=True))
 
 
 def _key(row: Mapping[str, str]) -> tuple[str, ...]:
-    return tuple(row[name] for name in COLUMNS[1:6])
+    return tuple(row[name] for name in ("file", "line", "column", "was", "becomes"))
 
 
 if __name__ == "__main__":

@@ -685,6 +685,7 @@ class BbrPlainTest : public SimulationTestCase
 
     void DoRun() override
     {
+        NS_TEST_EXPECT_MSG_EQ(Bbr(BbrParameters{}, 1).HasCongControl(), true, "as bbr_main()");
         for (int i = 0; i < 300 && !IsStatusFailure(); ++i)
         {
             // Segments/s: bursts of one segment, of two, of 19, and of 64 KiB.

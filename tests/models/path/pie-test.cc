@@ -441,7 +441,7 @@ class PieCalmTest : public SimulationTestCase
     static int Patience(PieByHand& pie)
     {
         int updates = 0;
-        while (pie.Probability() == 0)
+        while (pie.Probability() == 0 && updates < 40)
         {
             pie.Update(SECOND);
             ++updates;

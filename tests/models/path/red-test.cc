@@ -41,7 +41,7 @@ class RedTest : public SimulationTestCase
         bool isMarked;
         const Offer offer{0};
         uint32_t number = 0;
-        while (static_cast<double>(subject.disc->WaitingPackets()) < waiting)
+        while (static_cast<double>(subject.disc->WaitingPackets()) < waiting && number < 1'000)
         {
             subject.Enqueue(0, ++number, {0, PACKET, 0, true}); // is marked, not dropped
         }

@@ -504,7 +504,7 @@ class MayRaiseTest : public ns3::TestCase
         NS_TEST_EXPECT_MSG_EQ(MayGrow(0, 0, false), false, "nothing");
         NS_TEST_EXPECT_MSG_EQ(MayGrow(1, 0, true), false, "in recovery");
 
-        // RFC 9937, section 6: one more than was delivered on an ACK of new data without a loss.
+        // RFC 9937: one more than was delivered on an ACK of new data without a loss.
         NS_TEST_EXPECT_MSG_EQ(ToSend(1, 0), 2, "slow start");
         NS_TEST_EXPECT_MSG_EQ(ToSend(1, 1), 1, "with a loss");
         NS_TEST_EXPECT_MSG_EQ(ToSend(0, 0), 1, "without new data");
@@ -513,7 +513,7 @@ class MayRaiseTest : public ns3::TestCase
 
 ADD_CASE(MayRaiseTest,
          "ACKs make progress or not -> the window may grow or not (Linux tcp_may_raise_cwnd()),"
-         " PRR slow-starts or not (RFC 9937, 6)");
+         " PRR slow-starts or not (RFC 9937)");
 
 /// A transmitter over a board, and what it sends.
 struct Transmission final : Recovery, SegmentOutput
