@@ -140,6 +140,27 @@ LegBuilder::WithUdpTaps(const LegParts& parts, uint32_t header)
     return tapped;
 }
 
+PerEnd<UdpSocket*>
+LegBuilder::AddSockets(LegParts& parts, uint32_t header)
+{
+    PerEnd<UdpSocket*> sockets{};
+    if (!parts.sockets)
+    {
+        return sockets;
+    }
+    for (End end : ENDS)
+    {
+        const UdpSocketSpec& spec = (*parts.sockets)[end];
+        if (!spec.read.IsFree())
+        {
+            sockets[end] = &m_sockets.emplace_back(spec, parts.hosts[end].cpu, header);
+            Channel& channel = parts.channels[Other(end)];
+            channel = Channel(m_toSockets.emplace_back(channel, *sockets[end]));
+        }
+    }
+    return sockets;
+}
+
 TcpLeg
 LegBuilder::AddTcp(const LegParts& given)
 {
@@ -191,6 +212,7 @@ LegBuilder::AddQuic(const LegParts& given, const QuicSpec& quic)
     const RandomComponent threads = parts.role == LegRole::CARRIER
                                         ? RandomComponent::CARRIER_THREADS
                                         : RandomComponent::APP_THREADS;
+    const PerEnd<UdpSocket*> sockets = AddSockets(parts);
     LegEnds<QuicConnection> ends = MakeQuicEnds(
         m_loop,
         quic,
@@ -204,27 +226,36 @@ LegBuilder::AddQuic(const LegParts& given, const QuicSpec& quic)
             captured->formats[end].SetSender(ends[end]->GetSender());
         }
     }
-    return m_legs.emplace_back(Leg{parts.role, parts.hop, parts.cc.name, std::move(ends)});
+    Leg& leg = m_legs.emplace_back(Leg{parts.role, parts.hop, parts.cc.name, std::move(ends)});
+    leg.sockets = {sockets.client, sockets.server};
+    return leg;
 }
 
 Leg&
 LegBuilder::AddKcp(const LegParts& given, const KcpSpec& kcp)
 {
-    const LegParts parts = WithUdpTaps(given, kcp.header);
+    LegParts parts = WithUdpTaps(given, kcp.header);
+    const PerEnd<UdpSocket*> sockets = AddSockets(parts, kcp.header);
     const auto clocks = DrawsOf(RandomComponent::ARQ_CLOCK, parts.number);
-    return m_legs.emplace_back(
+    Leg& leg = m_legs.emplace_back(
         Leg{parts.role, parts.hop, "kcp", MakeKcpEnds(m_loop, kcp, parts.channels, clocks)});
+    leg.sockets = {sockets.client, sockets.server};
+    return leg;
 }
 
 Leg&
 LegBuilder::AddRudp(const LegParts& given, const RudpSpec& rudp, LegEnds<RudpSession>& sessions)
 {
-    const LegParts parts = WithUdpTaps(given);
+    LegParts parts = WithUdpTaps(given);
+    const PerEnd<UdpSocket*> sockets = AddSockets(parts);
     const auto clocks = DrawsOf(RandomComponent::ARQ_CLOCK, parts.number);
-    return m_legs.emplace_back(Leg{parts.role,
-                                   parts.hop,
-                                   "rudp",
-                                   MakeRudpEnds(m_loop, rudp, sessions, parts.channels, clocks)});
+    Leg& leg =
+        m_legs.emplace_back(Leg{parts.role,
+                                parts.hop,
+                                "rudp",
+                                MakeRudpEnds(m_loop, rudp, sessions, parts.channels, clocks)});
+    leg.sockets = {sockets.client, sockets.server};
+    return leg;
 }
 
 Leg&
@@ -242,15 +273,16 @@ LegBuilder::AddApp(uint32_t index,
                    const PerEnd<Channel>& channels)
 {
     const FlowSpec& spec = m_spec.flows[index];
-    const LegParts parts{LegRole::APP,
-                         hop,
-                         index,
-                         m_spec.tcp.at(spec.tcp),
-                         spec.cc,
-                         channels,
-                         m_network.HostsOf(spec.route),
-                         {},
-                         InsideOf(spec)};
+    const LegParts parts{.role = LegRole::APP,
+                         .hop = hop,
+                         .number = index,
+                         .tcp = m_spec.tcp.at(spec.tcp),
+                         .cc = spec.cc,
+                         .channels = channels,
+                         .hosts = m_network.HostsOf(spec.route),
+                         .tunnel = {},
+                         .inside = InsideOf(spec),
+                         .sockets = &spec.sockets};
     Leg& leg = spec.quic ? AddQuic(parts, m_spec.quic.at(*spec.quic)) : AddTcp(parts).leg;
     flow.legs.push_back(&leg);
     return {leg.Stream(End::CLIENT), leg.Stream(End::SERVER)};

@@ -9,6 +9,7 @@
 #include "modules/module-loader.h"
 #include "network.h"
 #include "spec/experiment-spec.h"
+#include "tunnel/udp-socket.h"
 #include "wire/capture.h"
 
 #include <cstdint>
@@ -53,7 +54,8 @@ struct LegParts
     /// Number of the tunnel that carries its packets, where it ends on the host of an end.
     PerEnd<std::optional<uint32_t>> inside;
     bool isOnLoopback{false};
-    uint32_t path{0}; //!< as Leg::path
+    uint32_t path{0};                              //!< as Leg::path
+    const PerEnd<UdpSocketSpec>* sockets{nullptr}; //!< null: programs compute for nothing
 };
 
 /// A TCP connection, and what is captured of its streams.
@@ -109,6 +111,8 @@ class LegBuilder
     /// is FEC
     LegParts WithUdpTaps(const LegParts& parts, uint32_t header = 0);
     WireEnds WireEndsOf(const LegParts& parts) const;
+    /// Put sockets before programs to which reading costs time. \param header as of WithUdpTaps()
+    PerEnd<UdpSocket*> AddSockets(LegParts& parts, uint32_t header = 0);
     std::unique_ptr<CongestionControl> MakeAlgorithm(const LegParts& parts, End end);
     std::unique_ptr<CongestionControl> MakeAlgorithm(const LegParts& parts,
                                                      End end,
@@ -122,6 +126,8 @@ class LegBuilder
     const AlgorithmWrapper m_wrap;
     ModuleLoader m_modules; //!< of algorithms that are files; outlives them
     std::deque<Leg> m_legs;
+    std::deque<UdpSocket> m_sockets;
+    std::deque<ToUdpSocket> m_toSockets;
 };
 
 } // namespace tunnelcc

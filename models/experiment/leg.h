@@ -7,6 +7,7 @@
 #include "leg-ends.h"
 #include "traffic/datagram-socket.h"
 #include "transport/endpoint.h"
+#include "tunnel/udp-socket.h"
 
 #include <cstdint>
 #include <cstdlib>
@@ -39,7 +40,8 @@ struct Leg
                  LegEnds<QuicConnection>,
                  LegEnds<DatagramSocket>>
         ends;
-    uint32_t path{0}; //!< number of its path among those of its MPTCP connection
+    uint32_t path{0};                   //!< number of its path among those of its MPTCP connection
+    PerEnd<const UdpSocket*> sockets{}; //!< before its ends; null: there is none that costs time
 
     /// The ends of a TCP connection. \pre it is one
     const LegEnds<TcpEndpoint>& Tcp() const

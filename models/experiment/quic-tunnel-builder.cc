@@ -64,7 +64,10 @@ QuicTunnelBuilder::Begin()
                                             : m_site.ChannelsOf(m_spec.route, crossing),
                                       hosts,
                                       m_number,
-                                      under ? InsideOf(*under) : PerEnd<std::optional<uint32_t>>{}},
+                                      under ? InsideOf(*under) : PerEnd<std::optional<uint32_t>>{},
+                                      false,
+                                      0,
+                                      &m_spec.sockets},
                                      m_spec.quic);
     m_packets = std::make_unique<QuicTunnel>(m_spec,
                                              *m_carrier->Quic().client,

@@ -200,6 +200,7 @@ Recorder::AddLeg(const Leg& leg, End sender)
         return MakeLegProbe(*ends[sender], *ends[Other(sender)], result);
     };
     m_legs.push_back(std::visit(makeProbe, leg.ends));
+    m_sockets.emplace_back(leg.sockets[Other(sender)], 0);
     m_crossesPath.push_back(leg.hop == 0);
 }
 
@@ -266,6 +267,10 @@ Recorder::OnWarmupEnd(int64_t now)
     for (auto& leg : m_legs)
     {
         leg->StartMeasuring(now);
+    }
+    for (auto& [socket, drops] : m_sockets)
+    {
+        drops = socket ? socket->Drops() : 0;
     }
     for (size_t i = 0; i < m_readAtStart.size(); ++i)
     {
@@ -419,6 +424,10 @@ Recorder::OnEnd(int64_t now)
     }
     for (size_t i = 0; i < m_result.legs.size(); ++i)
     {
+        if (const auto& [socket, drops] = m_sockets[i]; socket)
+        {
+            m_result.legs[i].socketDrops = socket->Drops() - drops;
+        }
         m_result.pathSegments += m_crossesPath[i] ? m_result.legs[i].segments : 0;
     }
     auto datagramsOf = [&](size_t index) -> const Datagrams& {

@@ -74,6 +74,8 @@ class Recorder
     std::vector<HostProbe> m_hosts;
     std::vector<PacketTunnelProbe> m_tunnels; //!< both directions of each that carries packets
     std::vector<std::unique_ptr<LegProbe>> m_legs;
+    /// Sockets before receivers, and what they dropped before measuring.
+    std::vector<std::pair<const UdpSocket*, uint64_t>> m_sockets;
     std::vector<bool> m_crossesPath;     //!< of each leg, whether pathSegments counts it
     size_t m_firstTraffic{0};            //!< number of the first flow that is cross traffic
     size_t m_firstPing{0};               //!< … a ping

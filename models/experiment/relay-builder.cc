@@ -108,7 +108,10 @@ RelayBuilder::AddCarrier(size_t hop, const FlowSpec& flow)
                                        : m_site.ChannelsOf(hopSpec.route, crossing),
                          hosts,
                          flow.tunnel,
-                         {hopSpec.under, hopSpec.under}};
+                         {hopSpec.under, hopSpec.under},
+                         false,
+                         0,
+                         &m_spec.sockets};
     if (m_spec.kcp)
     {
         carrier.leg = &m_site.legs.AddKcp(parts, *m_spec.kcp);

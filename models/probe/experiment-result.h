@@ -206,6 +206,7 @@ struct LegResult
     std::optional<double> finishedAt;
     std::optional<uint64_t> mss;
     LimitTimes limits;
+    std::optional<uint64_t> socketDrops;        //!< where reading its UDP socket costs time
     std::optional<ArqResult> arq;               //!< where the connection is not TCP
     std::optional<CongestionSeries> congestion; //!< of TCP, if ExperimentSpec::probeCongestion
 
@@ -248,6 +249,11 @@ struct LegResult
                     "data segments sent",
                     Span::WHOLE_RUN),
             Measure("retransmits", &T::retransmits, "1", "retransmitted segments"),
+            Measure("udp_socket_drops",
+                    &T::socketDrops,
+                    "1",
+                    "datagrams that the receiver's full UDP socket dropped (UdpRcvbufErrors of "
+                    "Linux; NaN: TCP, or reading costs no CPU time)"),
             Measure("rtos", &T::rtos, "1", "retransmission time-outs"),
             Measure("tail_loss_probes", &T::tailLossProbes, "1", "tail loss probes"),
             Measure("congestion_events",

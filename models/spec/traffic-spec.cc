@@ -51,6 +51,7 @@ FIELDS_OF(
     FIELD(quic, "1", "settings of QUIC, if the applications' connection is of it"),
     FIELD(multipath, "of MPTCP, if the applications' connection is of it"),
     FIELD(appPerByte, "ns/byte", 0, 1e9, "CPU ns of the applications (one thread on each host)"),
+    FIELD(sockets, "of applications over QUIC"),
     FIELD(cc, "congestion control of the connection of the applications"),
     FIELD(carrierCc, "congestion control of the tunnel's connection for this flow"),
     FIELD(carrier, "1", 0, 65535, "number of that connection in its tunnel, from 0 without gaps"),

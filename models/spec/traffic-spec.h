@@ -8,6 +8,7 @@
 #include "multipath-spec.h"
 #include "path-spec.h"
 #include "tcp-spec.h"
+#include "udp-socket-spec.h"
 
 #include <cstdint>
 #include <optional>
@@ -66,6 +67,7 @@ struct FlowSpec
     std::optional<uint32_t> quic;
     std::optional<MultipathSpec> multipath;
     PerEnd<double> appPerByte{0, 0};
+    PerEnd<UdpSocketSpec> sockets;
     CongestionSpec cc;
     CongestionSpec carrierCc;
     uint32_t carrier{0};

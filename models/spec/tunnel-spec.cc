@@ -79,13 +79,16 @@ FIELDS_OF(RelaySpec,
           FIELD(kcp, "carriers are sessions of KCP; none of the three: TCP"),
           FIELD(rudp, "carriers are connections of RUDP"),
           FIELD(quic, "carriers are connections of QUIC; each flow has a stream"),
+          FIELD(sockets, "before each end of a carrier over UDP"),
           FIELD(udp, "how it carries datagrams"));
 
-FIELDS_OF(PacketCostSpec,
-          FIELD(perPacket, "ns", 0, 1e12, "for each packet"),
-          FIELD(perByte, "ns/byte", 0, 1e9, "for each inner IP byte"));
-
-FIELDS_OF(TunnelQueueSpec, FIELD(queue, "packets", "most packets that wait; 0: no limit"));
+FIELDS_OF(
+    TunnelQueueSpec,
+    FIELD(queue, "packets", "most packets that wait; 0: no limit"),
+    FIELD(release,
+          "packets",
+          "packets that have left before their room is free, in tunnels over QUIC; 0: each at "
+          "once"));
 
 FIELDS_OF(EcnSpec, FIELD(copied, "marks pass between inner and outer headers"));
 
@@ -157,6 +160,7 @@ FIELDS_OF(QuicTunnelSpec,
           FIELD(payloads, "bytes", 0, 65535, "payload of a frame, by the IP bytes of its packet"),
           FIELD(datagrams, "frames that wait to be sent"),
           FIELD(quic, "its carrier"),
+          FIELD(sockets, "before each end of it"),
           FIELD(start, "ns", "when it dials its carrier"),
           FIELD(carrierCc, "congestion control of its carrier"),
           FIELD(under, "the flow as which its carrier goes through another tunnel"));

@@ -13,6 +13,7 @@
 #include "rudp-spec.h"
 #include "tcp-spec.h"
 #include "traffic-spec.h"
+#include "udp-socket-spec.h"
 
 #include <cstdint>
 #include <optional>
@@ -130,16 +131,8 @@ struct RelaySpec
     std::optional<KcpSpec> kcp;
     std::optional<RudpSpec> rudp;
     std::optional<QuicSpec> quic;
+    PerEnd<UdpSocketSpec> sockets;
     RelayDatagramSpec udp;
-
-    static const class Fields& GetFields();
-};
-
-/// CPU time of handling one packet.
-struct PacketCostSpec
-{
-    double perPacket{0};
-    double perByte{0};
 
     static const class Fields& GetFields();
 };
@@ -148,6 +141,7 @@ struct PacketCostSpec
 struct TunnelQueueSpec
 {
     uint32_t queue{0};
+    uint32_t release{0};
 
     static const class Fields& GetFields();
 };
@@ -250,6 +244,7 @@ struct QuicTunnelSpec
     std::vector<uint32_t> payloads;
     QuicDatagramsSpec datagrams;
     QuicSpec quic;
+    PerEnd<UdpSocketSpec> sockets;
     int64_t start{0};
     CongestionSpec carrierCc;
     std::optional<FlowSpec> under;

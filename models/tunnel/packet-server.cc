@@ -28,7 +28,7 @@ PacketServer::Enqueue(int64_t now,
         Begin(now);
         return;
     }
-    if (m_waiting >= m_limit)
+    if (m_waiting + m_unreleased >= m_limit)
     {
         ++m_counters.drops;
         return;
@@ -62,6 +62,10 @@ PacketServer::StartNext(int64_t now)
     if (m_isBusy)
     {
         --m_waiting;
+        if (m_release > 0 && (++m_unreleased >= m_release || m_waiting == 0))
+        {
+            m_unreleased = 0;
+        }
         Begin(now);
     }
 }

@@ -27,11 +27,16 @@ class PacketServer final : public ProgramQueue, private CpuUser
      * \param thread the thread that does the work
      * \param cost the cost of a packet
      * \param limit largest number of waiting packets; 0: no limit
+     * \param release packets that have left before their room is free, as UdpSocket's
      */
-    PacketServer(CpuThread& thread, const PacketCostSpec& cost, uint32_t limit)
+    PacketServer(CpuThread& thread,
+                 const PacketCostSpec& cost,
+                 uint32_t limit,
+                 uint32_t release = 0)
         : m_thread(thread),
           m_cost(cost),
-          m_limit(limit ? limit : UINT32_MAX)
+          m_limit(limit ? limit : UINT32_MAX),
+          m_release(release)
     {
     }
 
@@ -91,10 +96,12 @@ class PacketServer final : public ProgramQueue, private CpuUser
     CpuThread& m_thread;
     const PacketCostSpec m_cost;
     const uint32_t m_limit;
+    const uint32_t m_release;
     PacketBacklog m_work; //!< packets; the first is the one in work, if there is one
     uint32_t m_waiting{0};
-    bool m_isBusy{false};    //!< a packet is in work, or none may be
-    bool m_isBlocked{false}; //!< until Unblock()
+    uint32_t m_unreleased{0}; //!< packets that have left, and whose room is not free yet
+    bool m_isBusy{false};     //!< a packet is in work, or none may be
+    bool m_isBlocked{false};  //!< until Unblock()
     ProgramQueueCounters m_counters;
 };
 

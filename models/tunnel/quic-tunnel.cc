@@ -53,7 +53,7 @@ QuicTunnelEnd::QuicTunnelEnd(const QuicTunnelSpec& spec,
       m_received(received),
       m_writing(cpu),
       m_reading(cpu),
-      m_device(m_writing, spec.end.encapsulate, spec.end.device.queue),
+      m_device(m_writing, spec.end.encapsulate, spec.end.device.queue, spec.end.device.release),
       m_arrived(spec.end.sharesThread ? m_writing : m_reading,
                 spec.end.decapsulate,
                 spec.end.socket.queue)

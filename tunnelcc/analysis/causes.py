@@ -239,6 +239,16 @@ def _cpu(held: _Held, busy: str = "") -> Cause:
     return held.by("cpu", speed, "speed", "host.speed", limit="cpu", host=host, program=program)
 
 
+def _udp_socket(held: _Held) -> Cause | None:
+    """The program behind a UDP socket is slower than the wire, and the socket overflows."""
+    drops, link = getattr(held.leg, "udp_socket_drops", None), held.link
+    if not drops or drops <= link.random_losses + link.queue_drops:
+        return None
+    _, host = held.flow.most_busy()
+    speed = held.flow.network.hosts[host].speed
+    return held.by("udp_socket", speed, "speed", "host.speed", limit="cpu", host=host)
+
+
 # Windows and buffers -----------------------------------------------------------------------------
 
 
@@ -427,7 +437,9 @@ def _tunnel_drops(held: _Held) -> Cause | None:
     if not queue:
         return None
     key, size, relaxed = "tunnel.queue", tunnel.queue or getattr(entry.device, "queue", 0), None
-    if queue == "socket":
+    if queue == "socket" and held.flow.kind == "quic-datagram":
+        key, size = "file.arrived.queue", entry.arrived.queue
+    elif queue == "socket":
         key, size = "file.socket.queue", layer.socket_queue
         if entry.socket.packet is not None:
             key, asked = "tunnel.receive_buffer", tunnel.receive_buffer or entry.socket.asks
@@ -488,8 +500,8 @@ def _congestion_control(held: _Held) -> Cause:
 _Ask = Callable[[_Held], Cause | None]
 
 _NETWORK: tuple[_Ask, ...] = (
-    _set_rate, _policer, _full_link, _busy_program, _tunnel_drops, _met, _nearly_full_link,
-    _random_loss, _queue, _burst, _congestion_control,
+    _udp_socket, _set_rate, _policer, _full_link, _busy_program, _tunnel_drops, _met,
+    _nearly_full_link, _random_loss, _queue, _burst, _congestion_control,
 )  # fmt: skip
 
 #: What a sender waited for → what may have caused that. The first that holds is told.

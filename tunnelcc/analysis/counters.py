@@ -74,7 +74,7 @@ class Counters:
             self.legs = [max(self.legs, key=lambda leg: leg.payload_bytes or 0)]
         channels = list(run.measured["flow_channels"][index])
         # In a tunnel of packets, the connection of the applications goes through the carrier.
-        if not self.is_up and self.kind != "stream":
+        if not self.is_up and self.kind not in ("stream", "quic-datagram"):
             self.legs.reverse()
             channels.reverse()
         self.hops = [number for number, leg in enumerate(self.legs) if is_carrier(leg.name)]

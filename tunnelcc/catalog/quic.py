@@ -126,6 +126,12 @@ class Writes(Cited):
     one_frame: Annotated[bool, SWITCH]  # a packet has one of a stream, with data of one write
 
 
+class UdpSocket(Cited):
+    """The receive buffer that a program asks for (SO_RCVBUF) on the UDP socket of a connection."""
+
+    asks: Annotated[int, size(4096, 2**30)]
+
+
 class Threads(Cited):
     """The delay until a waiting thread reads a packet that has arrived."""
 
@@ -157,6 +163,7 @@ class Quic(Model):
     connection: FlowControl
     writes: Writes
     threads: Threads
+    udp_socket: UdpSocket | None = None  # else net.core.rmem_default
     handshake: tuple[Turn, ...] = ()
 
     @model_validator(mode="before")

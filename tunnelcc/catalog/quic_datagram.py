@@ -44,7 +44,8 @@ class QuicDatagramEntry(PacketEntry):
     """A tunnel that carries packets, or what UDP carries, in DATAGRAM frames."""
 
     OVERRIDES: ClassVar[tuple[str, ...]] = (
-        "cc", "mode", "mtu", "mss", "queue", "datagram_queue", "ip", "under",
+        "cc", "mode", "mtu", "mss", "queue", "datagram_queue", "receive_buffer",
+        "ip", "under",
     )  # fmt: skip
     PLACES: ClassVar[tuple[Place, ...]] = (Place.PACKET, Place.STREAM)
 
@@ -70,6 +71,11 @@ class QuicDatagramEntry(PacketEntry):
         super().check(changes)
         if isinstance(changes.get("cc"), dict):
             self.quic.check_parameters(changes["cc"], self.name)
+
+    @property
+    def asked_buffer(self) -> int | None:
+        """As of RelayEntry."""
+        return self.quic.udp_socket.asks if self.quic.udp_socket is not None else None
 
     @property
     def has_ecn(self) -> bool:

@@ -10,7 +10,7 @@ from tunnelcc.catalog.cited import Bytes, Cited, Prose, Size
 from tunnelcc.catalog.entry import Entry
 from tunnelcc.catalog.kcp import Kcp
 from tunnelcc.catalog.layers import StreamLayers
-from tunnelcc.catalog.quic import Quic
+from tunnelcc.catalog.quic import Quic, UdpSocket
 from tunnelcc.catalog.rudp import Rudp
 from tunnelcc.catalog.turn import Counts, Turn
 from tunnelcc.catalog.values import IP_HEADERS, RUDP_RATE, Use, datagram_headers
@@ -216,13 +216,13 @@ class RelayEntry(Entry):
         "cc", "nodelay", "send_buffer", "receive_buffer", "under",
     )  # fmt: skip
     #: Those of entries whose carriers are KCP sessions.
-    KCP_OVERRIDES: ClassVar[tuple[str, ...]] = ("mode", "fec", "kcp")
+    KCP_OVERRIDES: ClassVar[tuple[str, ...]] = ("mode", "fec", "kcp", "receive_buffer")
     #: Those of entries whose carriers are connections of RUDP.
     RUDP_OVERRIDES: ClassVar[tuple[str, ...]] = ("rate",)
     #: Those of entries whose carriers are streams of QUIC; `rate` if a congestion control needs it.
     QUIC_OVERRIDES: ClassVar[tuple[str, ...]] = (
         "cc", "copy_buffer", "carriers", "stream_window", "first_stream_window",
-        "connection_window", "first_connection_window", "chain", "relays", "ip",
+        "connection_window", "first_connection_window", "receive_buffer", "chain", "relays", "ip",
     )  # fmt: skip
     IS_COST_WHOLE: ClassVar[bool] = True
 
@@ -230,6 +230,7 @@ class RelayEntry(Entry):
     kcp: Kcp | None = None
     rudp: Rudp | None = None
     quic: Quic | None = None
+    udp_socket: UdpSocket | None = None  # of a carrier over UDP; else that of quic
     handshake: tuple[Turn, ...] = ()
     request: Bytes
     response: Bytes
@@ -331,6 +332,12 @@ class RelayEntry(Entry):
             return (*self.QUIC_OVERRIDES, *(("rate",) if has_rate else ()))
         kept = tuple(key for key in self.OVERRIDES if key not in self.TCP_OVERRIDES)
         return (*kept, *(self.KCP_OVERRIDES if self.kcp else self.RUDP_OVERRIDES))
+
+    @property
+    def asked_buffer(self) -> int | None:
+        """The receive buffer (bytes) that the program asks for on its UDP sockets, if it does."""
+        socket = self.udp_socket or (self.quic.udp_socket if self.quic is not None else None)
+        return socket.asks if socket is not None else None
 
     @property
     def has_ecn(self) -> bool:

@@ -22,6 +22,10 @@ _LARGEST_WINDOW = 65535 << _MOST_SCALE
 _SK_BUFF = 256
 
 
+#: net.core.rmem_default, bytes, in all of them.
+RMEM_DEFAULT = 212992
+
+
 @dataclass(frozen=True)
 class Kernel:
     """TCP properties of a kernel. ``kernels.toml`` has a source for every number."""
@@ -79,6 +83,14 @@ class Kernel:
         net.core.wmem_max or rmem_max. Both have the same default.
         """
         return 2 * min(size, self.rmem_max)
+
+    def udp_buffer(self, asked: int | None) -> int:
+        """Return the receive buffer of a UDP socket whose program asks for ``asked`` bytes.
+
+        None: it does not, and has net.core.rmem_default, which sysctl_net_core.c takes from
+        SK_RMEM_DEFAULT in net/core/sock.c: 256 buffers of 512 bytes and 320 more.
+        """
+        return RMEM_DEFAULT if asked is None else self.asked_buffer(asked)
 
     def send_buffer_per_segment(self, payload: int) -> float:
         """Return the payload (bytes) that the send buffer gains with each segment of the window.

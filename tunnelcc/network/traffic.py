@@ -252,8 +252,8 @@ class Traffic:
         host, tunnel = self.transport.host(side), self.tunnel
         if self.sent_datagrams is not None:
             return 0.0  # what applications do with datagrams costs nothing here
-        if host.profile is None:
-            return host.app_cost
+        if host.profile is None or (self.flow.transport == "quic" and side != self.sender):
+            return host.app_cost  # a receiver over QUIC pays where it reads its socket
         segment = self.mss
         if self.flow.transport == "quic":
             segment = self.below.quic_packet.data
@@ -266,6 +266,16 @@ class Traffic:
         calls = _CALLS[self.flow.transport][side != self.sender]
         cost = costs.of(costs.load(host.profile), calls)
         return host.app_cost + cost(segment) / segment
+
+    def socket_cost(self, side: str) -> costs.Cost | None:
+        """Return the CPU cost of reading a packet of a flow over QUIC on the host ``side``.
+
+        None: there is none, or the flow is not over QUIC.
+        """
+        host = self.transport.host(side)
+        if self.sent_datagrams is not None or self.flow.transport != "quic" or not host.profile:
+            return None
+        return costs.of(costs.load(host.profile), _CALLS["quic"][1])
 
 
 @dataclass(frozen=True, eq=False)

@@ -323,7 +323,9 @@ def _packet_tunnel_lines(totals: dict[str, Any]) -> list[tuple[str, str]]:
             f"device dropped {way['tunnel_device_drops']} of {way['tunnel_packets']} packets "
             f"(longest queue: {way['tunnel_device_packets_max']}), fragmented "
             f"{way['tunnel_fragmented']}, far socket dropped {way['tunnel_socket_drops']}"
-            + ("" if relayed is None else f", the relay dropped {relayed}"),
+            + ("" if relayed is None else f", the relay dropped {relayed}")
+            + (f", {large} too large" if (large := way.get("tunnel_too_large")) else "")
+            + (f", {full} in QUIC's queue" if (full := way.get("tunnel_queue_drops")) else ""),
         )
         for tunnel in tunnels
         if (way := tunnel.get("forward")) is not None

@@ -355,6 +355,8 @@ def _of_entry(tunnel: Tunnel, sender: str) -> dict[str, Any]:
         values["queue"] = tunnel.queue or device.queue
     if (socket := getattr(entry, "socket", None)) is not None and socket.packet is not None:
         values["receive_buffer"] = tunnel.receive_buffer or socket.asks
+    if hasattr(entry, "asked_buffer") and "receive_buffer" in entry.overrides:
+        values["receive_buffer"] = tunnel.receive_buffer or entry.asked_buffer
     if (datagrams := getattr(entry, "datagrams", None)) is not None:
         values["datagram_queue"] = tunnel.datagram_queue or datagrams.queue
     elif (quic := getattr(entry, "quic", None)) is not None:

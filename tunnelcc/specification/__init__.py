@@ -167,6 +167,7 @@ class _Builder:
             "app_per_byte": {side: traffic.app_cost(side) for side in ("client", "server")},
             "cc": congestion(flow.cc),
             "quic": None,
+            "sockets": {},
             "multipath": self._multipath(traffic.multipath),
             "carrier_cc": congestion(carrier or own_cc),
             "preamble": _preamble(traffic),
@@ -174,9 +175,10 @@ class _Builder:
             "role": _ROLES[type(traffic.keys)],
         }
         if flow.transport == "quic":
-            from tunnelcc.specification.quic import flow_quic
+            from tunnelcc.specification.quic import flow_quic, flow_sockets
 
             settings, alike["cc"] = flow_quic(traffic)
+            alike["sockets"] = flow_sockets(traffic)
             alike["quic"] = _place_in(self.quic, settings)
         return alike | tcp  # and what the flow has beside "tcp"
 

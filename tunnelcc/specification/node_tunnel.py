@@ -6,6 +6,7 @@ from __future__ import annotations
 from tunnelcc import catalog
 from tunnelcc.config import Path
 from tunnelcc.errors import MISSING, ConfigError, Problem
+from tunnelcc.network.resolved import ResolvedTunnel
 from tunnelcc.scenario import Experiment
 from tunnelcc.specification import network_spec
 from tunnelcc.specification.captured import tunnel_packets
@@ -31,7 +32,7 @@ def node_tunnel_spec(experiment: Experiment) -> Spec:
     flow = next(it for it in spec["flows"] if it["tunnel"] == number)
     sharing = placed.keys.entry.sharing(placed.keys.carriers)
     own = placed.keys.carrier_cc
-    tunnel = spec["tunnels"][number]
+    tunnel = _without_sockets(spec["tunnels"][number], placed)
     tcp = tunnel.get("carrier_tcp") or spec["tcp"][flow["tcp"]]
     return {
         "name": placed.keys.entry.name,
@@ -42,6 +43,20 @@ def node_tunnel_spec(experiment: Experiment) -> Spec:
         "nodelay": {"client": tcp["nodelay"], "server": tcp["server_nodelay"]},
         "carriers": {"flow": 0, "all": 1}[sharing] if isinstance(sharing, str) else sharing,
     }
+
+
+def _without_sockets(tunnel: Spec, placed: ResolvedTunnel) -> Spec:
+    """Let a relay pay for what it receives where it reads the carrier: nodes have own sockets."""
+    if not tunnel.get("sockets"):
+        return tunnel
+    from tunnelcc.specification.relay import receiving_work
+
+    entry = placed.keys.entry
+    sent = {
+        end: way | {"receive": receiving_work(placed, entry, end == "client")}  # type: ignore[arg-type]
+        for end, way in tunnel["sent"].items()
+    }
+    return tunnel | {"sent": sent, "sockets": {}}
 
 
 def node_tunnel_texts() -> dict[str, str]:

@@ -17,7 +17,7 @@ from tunnelcc.network.traffic import Traffic
 from tunnelcc.network.transport import Transport
 from tunnelcc.network.tunnels import Gateways, PacketTunnel
 from tunnelcc.specification.parts import Spec, congestion, handshake, same
-from tunnelcc.specification.quic import quic_connection
+from tunnelcc.specification.quic import quic_connection, udp_socket
 from tunnelcc.specification.tcp import carrier_tcp as tcp_of_carrier
 from tunnelcc.specification.tcp import flow_tcp as tcp_of_flow
 
@@ -91,12 +91,23 @@ def quic_tunnel(entry: QuicDatagramEntry, placed: ResolvedTunnel, hops: Sequence
         "splits": entry.datagrams.too_large == "split",
     }
     assert keys.carrier_cc is not None  # the entry has one
+    end = _tunnel_end(placed, entry)
+    if entry.carries.what == "udp":  # as models/tunnel/udp-socket.h has it
+        end["device"] |= {"release": end["device"]["queue"] // 4 + 1}
     return {
         "kind": "quic-datagram",
-        "end": _tunnel_end(placed, entry) | {"socket": {"queue": entry.arrived.queue}},
+        "end": end
+        | {
+            "socket": {"queue": entry.arrived.queue},
+            "decapsulate": {"per_packet": 0, "per_byte": 0},  # the UDP socket has it
+        },
         "payloads": payloads,
         "datagrams": datagrams,
         "quic": quic_connection(entry.quic, tunnel.below.mtu, tunnel.versions.outer),
+        "sockets": {
+            it: udp_socket(placed, it, entry.asked_buffer, _cost(placed, encapsulates=False))
+            for it in ("client", "server")
+        },
         "carrier_cc": congestion(keys.carrier_cc),
         "route": hops[0]["route"],
     }

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from tunnelcc.catalog.quic import ChromiumBbr, Quic, transport
 from tunnelcc.catalog.values import datagram_headers
+from tunnelcc.hosts.kernels import kernels
+from tunnelcc.network.resolved import ResolvedTunnel
 from tunnelcc.network.traffic import Traffic
 from tunnelcc.specification.parts import Spec, congestion, handshake, same
 
@@ -40,3 +42,23 @@ def quic_connection(quic: Quic, mtu: int, ip: int) -> Spec:
 
 def _chromium_bbr(bbr: ChromiumBbr) -> Spec:
     return same(bbr, "QuicBbrSpec") | {"least_rate": bbr.least_rate / 8}
+
+
+def udp_socket(placed: ResolvedTunnel, end: str, asked: int | None, read: Spec) -> Spec:
+    """The UDP socket of a tunnel's program at one end. ``read``: what reading costs."""
+    kernel = kernels()[placed.layer.transport.host(end).kernel]
+    return {"buffer": kernel.udp_buffer(placed.keys.receive_buffer or asked), "read": read}
+
+
+def flow_sockets(traffic: Traffic) -> Spec:
+    """The UDP sockets of a flow's applications over QUIC, where a profile has costs."""
+    found = {}
+    for end in ("client", "server"):
+        cost = traffic.socket_cost(end)
+        if cost is not None:
+            host = traffic.transport.host(end)
+            asked = transport().udp_socket
+            buffer = kernels()[host.kernel].udp_buffer(asked.asks if asked else None)
+            read = {"per_packet": cost.per_call, "per_byte": cost.per_byte}
+            found[end] = {"buffer": buffer, "read": read}
+    return found

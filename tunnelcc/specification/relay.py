@@ -27,7 +27,7 @@ from tunnelcc.network.traffic import Traffic
 from tunnelcc.network.transport import Transport
 from tunnelcc.network.tunnels import Relays
 from tunnelcc.specification.parts import Spec, handshake, layer_wire_bytes, nanoseconds, same
-from tunnelcc.specification.quic import quic_connection
+from tunnelcc.specification.quic import quic_connection, udp_socket
 from tunnelcc.specification.tcp import (
     carrier_tcp,
     loopback_tcp,
@@ -105,9 +105,26 @@ def relay_tunnel(entry: RelayEntry, placed: ResolvedTunnel, hops: Sequence[Spec]
         "kcp": entry.kcp and _kcp(tunnel, entry.kcp, ip),
         "rudp": entry.rudp and tunnel.rate and _rudp(tunnel.rate, entry.rudp, ip),
         "quic": entry.quic and quic_connection(entry.quic, mtu, ip),
+        "sockets": relay_sockets(entry, placed) if _reads_socket(entry) else {},
         "udp": same(entry.udp, "RelayDatagramSpec") if entry.udp else {},
         "hops": hops,
     }
+
+
+def _reads_socket(entry: RelayEntry) -> bool:
+    """Whether the program pays where it reads the UDP socket of a carrier."""
+    return entry.carrier.protocol in ("kcp", "quic")
+
+
+def relay_sockets(entry: RelayEntry, placed: ResolvedTunnel) -> Spec:
+    """The UDP sockets at both ends of a carrier: reading costs what the relay's end receives."""
+    streams, found = placed.contents.streams, {}
+    for end, cost in (("client", entry.cpu.to_client), ("server", entry.cpu.to_server)):
+        per_byte = _interpolate(streams, cost.streams, getattr(cost, end))
+        found[end] = udp_socket(
+            placed, end, entry.asked_buffer, {"per_packet": 0, "per_byte": per_byte}
+        )
+    return found
 
 
 def _relay_calls(profile: str, reads_apart: bool = False) -> _RelayCalls:
@@ -194,16 +211,27 @@ def _mux_direction(windows: Windows, tunnel: Tunnel) -> Spec:
 def _relay_direction(placed: ResolvedTunnel, entry: RelayEntry, is_up: bool) -> Spec:
     cost = entry.cpu.to_server if is_up else entry.cpu.to_client
     prefix = entry.request if is_up else entry.response
-    sending, receiving = (cost.client, cost.server) if is_up else (cost.server, cost.client)
+    sending = cost.client if is_up else cost.server
     message = _full_message(entry, is_up)
     send = _relay_work(placed, cost, sending, message, entry.reads_apart)
+    receive = _NOTHING if _reads_socket(entry) else receiving_work(placed, entry, is_up)
     return {
         "layers": [layer.spec() for layer in entry.stream_layers(is_up)],
         "prefix": prefix.bytes,
         "send": send["write"],
         "read": send["read"],
-        "receive": _relay_work(placed, cost, receiving, message)["write"],
+        "receive": receive,
     }
+
+
+_NOTHING = {"per_byte": 0, "per_message": 0, "per_write": 0}
+
+
+def receiving_work(placed: ResolvedTunnel, entry: RelayEntry, is_up: bool) -> Spec:
+    """What the relay spends on a message that it receives."""
+    cost = entry.cpu.to_server if is_up else entry.cpu.to_client
+    values = cost.server if is_up else cost.client
+    return _relay_work(placed, cost, values, _full_message(entry, is_up))["write"]
 
 
 class _FullMessage(NamedTuple):

@@ -44,6 +44,7 @@ THINGS = {
     "burst": "the policer's burst",
     "device_queue": "the queue of the tunnel's device",
     "socket_queue": "the buffer of the tunnel's far socket",
+    "udp_socket": "the UDP socket of {host}, whose program reads more slowly than datagrams arrive",
     "random_loss": "the {held}{of_hop}, which random loss keeps small",
     "queue": "the {held}{of_hop}, which {link} queue keeps small",
     "kcp_congestion": "KCP's congestion window",

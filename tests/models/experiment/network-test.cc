@@ -456,7 +456,7 @@ class NetworkSource
                                            ? std::vector<uint32_t>{1'400, ipBytes - 1'320}
                                            : std::vector<uint32_t>{ipBytes + 60});
             }
-            tunnel.end = {1000, 1000, {3'511, 1.3}, {2'903, 1.7}, false};
+            tunnel.end = {{1000}, {1000}, {3'511, 1.3}, {2'903, 1.7}, false};
             spec.tunnels.emplace_back(tunnel);
         }
         if (kind > 0)

@@ -285,7 +285,7 @@ MakeTunnelSpec(const std::string& cc, uint32_t flows)
     {
         tunnel.outer.push_back({ipBytes + 60});
     }
-    tunnel.end = {1000, 1000, {3511, 1.3}, {2903, 1.7}, false};
+    tunnel.end = {{1000}, {1000}, {3511, 1.3}, {2903, 1.7}, false};
     spec.tunnels.emplace_back(tunnel);
     spec.flows[0].tunnel = 0;
     SetRtt(spec.links[0], 20'000'018);
