@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from tunnelcc.plots import plot_run as plot_run
     from tunnelcc.report.results import make
     from tunnelcc.results.result import Result as Result
+    from tunnelcc.running.aggregation import aggregation as aggregation
     from tunnelcc.running.capture import Capture as Capture
     from tunnelcc.running.confirm import confirm as confirm
     from tunnelcc.running.confirm import confirm_each as confirm_each
@@ -81,6 +82,7 @@ _HOME = {
     "CongestionControl": "modules.own",
     "plot_run": "plots",
     "Capture": "running.capture",
+    "aggregation": "running.aggregation",
     "summary": "report.results:make",
     "Result": "results.result",
     "confirm": "running.confirm",

@@ -263,7 +263,11 @@ DatagramTunnelBuilder::UplinkChannels()
                                               2 * m_number + (end == End::SERVER));
         const auto phase =
             static_cast<int64_t>(draws.RandU01() * static_cast<double>(spec.interval));
-        made[end] = &m_uplinks.emplace_back(m_site.loop, spec, ways[end], phase);
+        made[end] = &m_uplinks.emplace_back(m_site.loop, spec, spec.weights[end], ways[end], phase);
+        if (ReorderBuffer* order = m_packets->OrderAt(end))
+        {
+            made[end]->SetRttUser(*order);
+        }
     }
     Uplinks::Join(*made.client, *made.server);
     return {Channel(*made.client), Channel(*made.server)};

@@ -220,6 +220,10 @@ AddTunnels(Columns& columns, Filler& filler, const std::vector<TunnelResult>& tu
     filler.Add<FecResult>(
         Parts<FecResult>(ways, [](const PacketTunnelResult* way) { return ToPointer(way->fec); }),
         shape);
+    filler.Add<UplinksResult>(
+        Parts<UplinksResult>(ways,
+                             [](const PacketTunnelResult* way) { return ToPointer(way->uplinks); }),
+        shape);
 }
 
 nlohmann::json
@@ -256,6 +260,7 @@ ListMeasurements()
     lister.Add<LinkResult>(OF_LINK);
     lister.Add<PacketTunnelResult>(OF_TUNNEL);
     lister.Add<FecResult>(OF_TUNNEL);
+    lister.Add<UplinksResult>(OF_TUNNEL);
     lister.Add<HostResult>(OF_HOST);
     lister.Add<FlowDatagramResult>(OF_FLOW);
     lister.Add<MultipathResult>(OF_FLOW);

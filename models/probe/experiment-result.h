@@ -675,6 +675,56 @@ struct FecResult
     }
 };
 
+/// What several routes did to the packets of one direction of a tunnel.
+struct UplinksResult
+{
+    double reordered{0};
+    double extentMean{0};
+    uint64_t extentMax{0};
+    double leftReordered{0};
+    double holDelayMean{0};
+    double holDelayP95{0};
+    uint64_t late{0};
+    uint64_t givenUp{0};
+
+    static constexpr auto Table()
+    {
+        using T = UplinksResult;
+        return std::tuple{
+            Measure("tunnel_uplinks_reordered",
+                    &T::reordered,
+                    "1",
+                    "share of a tunnel's packets that came after one that was sent later, over "
+                    "another route (RFC 4737; NaN: they have one route)"),
+            Measure("tunnel_uplinks_extent_mean",
+                    &T::extentMean,
+                    "1",
+                    "mean of how many arrivals ago the first such one came (reordering extent)"),
+            Measure("tunnel_uplinks_extent_max", &T::extentMax, "1", "greatest of these"),
+            Measure("tunnel_uplinks_left_reordered",
+                    &T::leftReordered,
+                    "1",
+                    "share of the packets that left the tunnel after one that was sent later"),
+            Measure("tunnel_uplinks_hol_delay_mean",
+                    &T::holDelayMean,
+                    "s",
+                    "mean time that a packet waited in the reorder buffer for earlier ones "
+                    "(head-of-line delay)"),
+            Measure("tunnel_uplinks_hol_delay_p95",
+                    &T::holDelayP95,
+                    "s",
+                    "95th percentile of these times"),
+            Measure("tunnel_uplinks_late",
+                    &T::late,
+                    "1",
+                    "packets that came when the reorder buffer had given them up"),
+            Measure("tunnel_uplinks_given_up",
+                    &T::givenUp,
+                    "1",
+                    "packets for which the reorder buffer let others wait no longer")};
+    }
+};
+
 /// One direction of a tunnel that carries packets.
 struct PacketTunnelResult
 {
@@ -690,7 +740,8 @@ struct PacketTunnelResult
     uint64_t outerBytes{0};
     uint64_t fragmented{0};
     uint64_t devicePacketsMax{0};
-    std::optional<FecResult> fec; //!< where there is FEC
+    std::optional<FecResult> fec;         //!< where there is FEC
+    std::optional<UplinksResult> uplinks; //!< where packets take turns over several routes
     std::vector<double> devicePackets;
     std::vector<double> deviceDropsSeries;
 

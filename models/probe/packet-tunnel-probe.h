@@ -80,6 +80,10 @@ class PacketTunnelProbe
         {
             FinishFec(*fec, m_result.fec.emplace());
         }
+        if (std::optional<UplinksReport> uplinks = m_tunnel.Uplinks(m_sender))
+        {
+            FinishUplinks(*uplinks, m_result.uplinks.emplace());
+        }
     }
 
   private:
@@ -92,6 +96,18 @@ class PacketTunnelProbe
         result.parityBytes = fec.parity.bytes;
         result.recoveryDelayMean = fec.recoveryDelay.Mean() * 1e-9;
         result.recoveryDelayP95 = fec.recoveryDelay.Quantile(0.95) * 1e-9;
+    }
+
+    static void FinishUplinks(const UplinksReport& uplinks, UplinksResult& result)
+    {
+        result.reordered = uplinks.arrived.Share();
+        result.extentMean = uplinks.arrived.MeanExtent();
+        result.extentMax = uplinks.arrived.LongestExtent();
+        result.leftReordered = uplinks.left.Share();
+        result.holDelayMean = uplinks.waited.Mean() * 1e-9;
+        result.holDelayP95 = uplinks.waited.Quantile(0.95) * 1e-9;
+        result.late = uplinks.late;
+        result.givenUp = uplinks.givenUp;
     }
 
     PacketTunnel& m_tunnel;

@@ -185,6 +185,14 @@ CheckUplinks(const UplinksSpec& uplinks, const ExperimentSpec& spec, const std::
     {
         Refuse(where + ".interval: expected more than 0");
     }
+    for (End end : ENDS)
+    {
+        if (uplinks.use == UplinkUse::WEIGHTS &&
+            uplinks.weights[end].size() != uplinks.routes.size() + 1)
+        {
+            Refuse(where + ".weights: expected one for each route");
+        }
+    }
 }
 
 /// Refuse a flow that takes a route which its tunnel does not have.

@@ -8,7 +8,8 @@
 namespace tunnelcc
 {
 
-NAMES_OF(UplinkUse, "fail_over", "flows", "packets");
+NAMES_OF(UplinkUse, "fail_over", "flows", "packets", "weights");
+NAMES_OF(UplinkTurns, "smooth", "countdown");
 
 FIELDS_OF(RelayWorkSpec,
           FIELD(perByte, "ns/byte", 0, 1e9, "for each carrier payload byte"),
@@ -99,13 +100,34 @@ FIELDS_OF(TunnelEndSpec,
           FIELD(decapsulate, "cost of a packet that leaves"),
           FIELD(sharesThread, "one thread serves both directions; else each has its own"));
 
+FIELDS_OF(
+    ReorderSpec,
+    FIELD(size, "1", 1, 1 << 16, "numbers of packets, from the next one on, that it has room for"),
+    FIELD(time,
+          "ns",
+          OrZero(1e5, 6e10),
+          "it gives up packets for which others have waited so long; 0: 2.2 times the longest "
+          "RTT that was measured over a route, with four times its variation"),
+    FIELD(restarts,
+          "each packet begins `time` anew, and packets leave as they came when it is over; "
+          "else they leave in order, each by its own time"),
+    FIELD(places,
+          "1",
+          0,
+          1 << 16,
+          "packets that have a place, late ones among them, which keep it until the buffer "
+          "is emptied and then leave again; 0: late ones need none"));
+
 FIELDS_OF(UplinksSpec,
           FIELD(routes, "1", "numbers of these"),
           FIELD(use, "how it uses the routes"),
+          FIELD(turns, "WEIGHTS: how they take turns"),
+          FIELD(weights, "1", 1e-6, 1e15, "WEIGHTS: of all routes, for what each end sends"),
+          FIELD(reorder, "none: packets leave as they come"),
           FIELD(interval,
                 "ns",
                 OrZero(1e6, 3.6e12),
-                "FAIL_OVER: time between probes over each route, and between decisions"),
+                "time between probes over each route, and between decisions; 0: there are none"),
           FIELD(probe, "bytes", 0, 65535, "IP bytes of a probe and of its answer"),
           FIELD(failAfter, "1", "a route fails when its last answer is more intervals old"),
           FIELD(returnAfter, "1", "and works again when it is fewer intervals old"));

@@ -171,16 +171,40 @@ enum class UplinkUse : uint8_t
 {
     FAIL_OVER, //!< the next one once probes over one are not answered
     FLOWS,     //!< one for each flow, in turn
-    PACKETS    //!< one for each packet, in turn
+    PACKETS,   //!< one for each packet, in turn
+    WEIGHTS    //!< one for each datagram, by weights
 };
 
 std::span<const std::string_view> NamesOf(UplinkUse value);
+
+/// How routes with weights take turns.
+enum class UplinkTurns : uint8_t
+{
+    SMOOTH,   //!< as evenly as they can
+    COUNTDOWN //!< each route counts down from the inverse of its weight
+};
+
+std::span<const std::string_view> NamesOf(UplinkTurns value);
+
+/// The buffer in which the far end of several routes puts packets into order.
+struct ReorderSpec
+{
+    uint32_t size{0};
+    int64_t time{0};
+    bool restarts{false};
+    uint32_t places{0};
+
+    static const class Fields& GetFields();
+};
 
 /// More routes of a tunnel.
 struct UplinksSpec
 {
     std::vector<uint32_t> routes;
     UplinkUse use{};
+    UplinkTurns turns{};
+    PerEnd<std::vector<double>> weights;
+    std::optional<ReorderSpec> reorder;
     int64_t interval{0};
     uint32_t probe{0};
     uint32_t failAfter{0};

@@ -173,8 +173,16 @@ DatagramTunnel::DatagramTunnel(const DatagramTunnelSpec& spec,
       m_ends{TunnelEnd(spec.end, client, lookaheads.client, lookaheads.server),
              TunnelEnd(spec.end, server, lookaheads.server, lookaheads.client)}
 {
+    const std::optional<UplinksSpec>& uplinks = m_spec.uplinks;
+    const bool areNumbered =
+        uplinks && (uplinks->use == UplinkUse::PACKETS || uplinks->use == UplinkUse::WEIGHTS);
     for (End sender : ENDS)
     {
+        if (areNumbered && !m_spec.fec)
+        {
+            m_ends[Other(sender)].Order() =
+                std::make_unique<ReorderBuffer>(client.Loop(), uplinks->reorder);
+        }
         if (m_spec.fec)
         {
             ProgramQueue& socket = m_ends[Other(sender)].Socket();
@@ -208,6 +216,10 @@ DatagramTunnel::StartMeasuring()
         if (m_fec[sender])
         {
             m_fec[sender]->StartMeasuring();
+        }
+        if (ReorderBuffer* order = OrderAt(sender))
+        {
+            order->StartMeasuring();
         }
     }
 }

@@ -11,6 +11,7 @@
 #include "path/packet-device.h"
 #include "path/path.h"
 #include "reassembler.h"
+#include "reorder-buffer.h"
 
 #include <memory>
 #include <optional>
@@ -80,10 +81,21 @@ class TunnelEnd
         return *m_socket;
     }
 
-    /// Set the receiver of these packets.
+    /// Hands packets to the host, by way of the buffer that puts them into order.
     PacketHandler& Host()
     {
-        return m_host;
+        return m_order ? static_cast<PacketHandler&>(*m_order) : m_host;
+    }
+
+    /// Where packets of several routes meet; null: they come over one.
+    std::unique_ptr<ReorderBuffer>& Order()
+    {
+        return m_order;
+    }
+
+    const ReorderBuffer* Order() const
+    {
+        return m_order.get();
     }
 
   private:
@@ -92,6 +104,7 @@ class TunnelEnd
     std::unique_ptr<ProgramQueue> m_device;
     std::unique_ptr<ProgramQueue> m_socket;
     HostDelivery m_host;
+    std::unique_ptr<ReorderBuffer> m_order;
 };
 
 /**
@@ -228,6 +241,18 @@ class DatagramTunnel final : public PacketTunnel
     }
 
     void StartMeasuring() override;
+
+    /// Where the packets meet that come to an end over several routes; null: they do not.
+    ReorderBuffer* OrderAt(End receiver)
+    {
+        return m_ends[receiver].Order().get();
+    }
+
+    std::optional<UplinksReport> Uplinks(End sender) const override
+    {
+        const ReorderBuffer* order = m_ends[Other(sender)].Order();
+        return order ? std::optional(order->Report()) : std::nullopt;
+    }
 
     std::optional<FecReport> Fec(int64_t now, End sender) const override
     {

@@ -6,6 +6,7 @@
 
 #include "fec/fec-log.h"
 #include "program-queue.h"
+#include "reorder-buffer.h"
 #include "spec/end.h"
 
 #include <cstdint>
@@ -103,9 +104,16 @@ class PacketTunnel
     /// Counts of the packets that one end sent.
     virtual TunnelCounters Counters(End sender) const = 0;
 
-    /// The warm-up is over: FEC counts the groups that begin from now on.
+    /// The warm-up is over: what has several routes counts from now on, and FEC the groups that
+    /// begin.
     virtual void StartMeasuring()
     {
+    }
+
+    /// What several routes did to the packets of one end; empty if they have one, or flows have.
+    virtual std::optional<UplinksReport> Uplinks(End /* sender */) const
+    {
+        return std::nullopt;
     }
 
     /// Counts of FEC until `now` (ns) for the packets of one end; empty if there is no FEC.

@@ -7,8 +7,11 @@
 #include "event/event-loop.h"
 #include "path/packet-device.h"
 #include "path/path.h"
+#include "route-rtt.h"
 #include "spec/tunnel-spec.h"
+#include "turns.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <vector>
@@ -17,13 +20,17 @@ namespace tunnelcc
 {
 
 /**
- * One end of a tunnel that has several routes to its other end: one route for each packet in turn,
- * or the first one over which probes are answered.
+ * One end of a tunnel that has several routes to its other end: packets take turns, or the first
+ * route over which probes are answered.
  *
  * Probes after EthUDP c45a8c2 (EthUDP.c, send_keepalive_to_udp() and process_udp_to_raw()): each
  * end sends one over each route once a second, and counts these seconds. The other end answers over
  * the same route. A route fails when its last answer came more than 5 counts ago, and is back when
- * that is less than 4. Each end decides for what it sends.
+ * that is less than 4. Each end decides for what it sends. Routes that fail have no turn.
+ *
+ * With PACKETS, each IP packet has its turn, as at a router behind the tunnel. With WEIGHTS, each
+ * datagram has: its fragments stay together. A datagram is numbered, and has its number when it
+ * arrives (Packet::time, which is free then), so that a reorder buffer knows its place.
  */
 class Uplinks final : public PacketDevice, private EventSource
 {
@@ -37,18 +44,26 @@ class Uplinks final : public PacketDevice, private EventSource
 
     /**
      * \param spec which routes, and the times of probes
+     * \param weights of the routes, for what this end sends; empty: they are equal
      * \param ways of each route
      * \param phase when it sends its first probes, ns
      */
-    Uplinks(EventLoop& loop, const UplinksSpec& spec, const std::vector<Ways>& ways, int64_t phase)
+    Uplinks(EventLoop& loop,
+            const UplinksSpec& spec,
+            const std::vector<double>& weights,
+            const std::vector<Ways>& ways,
+            int64_t phase)
         : EventSource(loop),
-          m_spec(spec)
+          m_spec(spec),
+          m_turns(spec.use == UplinkUse::PACKETS ? UplinkTurns::SMOOTH : spec.turns,
+                  weights.empty() ? std::vector<double>(ways.size(), 1.0) : weights),
+          m_works(ways.size(), true)
     {
         for (const Ways& way : ways)
         {
             m_routes.emplace_back(*this, way);
         }
-        if (m_spec.use == UplinkUse::FAIL_OVER)
+        if (m_spec.interval > 0)
         {
             m_loop.Insert(phase, m_rank, this);
         }
@@ -64,19 +79,75 @@ class Uplinks final : public PacketDevice, private EventSource
         }
     }
 
+    /// Tell somebody of the RTTs over the routes that packets measure.
+    void SetRttUser(LongestRtt& user)
+    {
+        m_rttUser = &user;
+    }
+
     void Send(int64_t now,
               const Packet& packet,
               uint32_t ipBytes,
               const PacketExtras* extras) override
     {
-        m_routes[m_current].ways.packets.Send(now, packet, ipBytes, extras);
-        if (m_spec.use == UplinkUse::PACKETS)
+        const bool isLast = packet.kind != PacketKind::FRAGMENT;
+        if (m_spec.use == UplinkUse::PACKETS || (m_spec.use == UplinkUse::WEIGHTS && m_isFirst))
         {
-            m_current = (m_current + 1) % m_routes.size();
+            m_current = m_turns.Next(m_works);
         }
+        m_isFirst = isLast;
+        Route& route = m_routes[m_current];
+        if (!isLast || m_spec.use == UplinkUse::FAIL_OVER)
+        {
+            route.ways.packets.Send(now, packet, ipBytes, extras);
+            return;
+        }
+        Numbered& numbered = TakeNumbered();
+        numbered.number = m_number++;
+        numbered.receiver = packet.sink;
+        numbered.arrival = route.peer;
+        numbered.stamps = route.rtt.Stamp(now);
+        Packet sent = packet;
+        sent.sink = &numbered;
+        route.ways.packets.Send(now, sent, ipBytes, extras);
     }
 
   private:
+    struct Route;
+
+    /// A datagram on its way, and who receives it.
+    struct Numbered final : PacketSink
+    {
+        explicit Numbered(Uplinks& itsSender)
+            : sender(itsSender)
+        {
+        }
+
+        void Receive(int64_t now, const Packet& packet, const PacketExtras* extras) override
+        {
+            Packet arrived = packet;
+            arrived.sink = receiver;
+            arrived.time = number;
+            PacketSink& taker = *receiver;
+            arrival->OnArrival(now, stamps);
+            sender.m_free.push_back(this);
+            isFree = true;
+            taker.Receive(now, arrived, extras);
+        }
+
+        const PacketSink* StandsFor() const override
+        {
+            return receiver;
+        }
+
+        Uplinks& sender;
+        PacketSink* receiver{nullptr};
+        Route* arrival{nullptr};
+        RouteRtt::Stamps stamps{};
+        int64_t number{0};
+        bool isFree{false};
+    };
+
     /// A route, and what arrives over it: probes of the other end, and answers.
     struct Route final : PacketSink
     {
@@ -96,15 +167,55 @@ class Uplinks final : public PacketDevice, private EventSource
             uplinks.SendProbe(now, *this, ANSWER);
         }
 
+        /// A datagram of the other end came.
+        void OnArrival(int64_t now, const RouteRtt::Stamps& stamps)
+        {
+            if (rtt.OnArrival(now, stamps) && uplinks.m_rttUser)
+            {
+                int64_t longest = 0;
+                for (const Route& route : uplinks.m_routes)
+                {
+                    longest = std::max(longest, route.rtt.Longest());
+                }
+                uplinks.m_rttUser->Set(longest);
+            }
+        }
+
         Uplinks& uplinks;
         Ways ways;
         Route* peer{nullptr}; //!< that of the other end
+        RouteRtt rtt;
         uint64_t answered{0}; //!< count at its last answer
-        bool works{true};
     };
 
     static constexpr uint16_t PROBE = 0;
     static constexpr uint16_t ANSWER = 1;
+    static constexpr int64_t LATE = 1 << 17; //!< a datagram so far behind was lost
+
+    /// Room for a datagram on its way.
+    Numbered& TakeNumbered()
+    {
+        if (m_free.empty())
+        {
+            for (Numbered& it : m_onTheWay)
+            {
+                if (!it.isFree && it.number + LATE < m_number)
+                {
+                    it.isFree = true;
+                    m_free.push_back(&it);
+                }
+            }
+            // Then half are free, so that looking through them costs little for each.
+            for (size_t more = m_onTheWay.size() + 16; m_free.size() < more / 2;)
+            {
+                m_free.push_back(&m_onTheWay.emplace_back(*this));
+            }
+        }
+        Numbered& taken = *m_free.back();
+        m_free.pop_back();
+        taken.isFree = false;
+        return taken;
+    }
 
     /// Send a probe, or an answer, over a route.
     void SendProbe(int64_t now, Route& route, uint16_t kind)
@@ -120,29 +231,36 @@ class Uplinks final : public PacketDevice, private EventSource
     void Fire(int64_t now) override
     {
         ++m_count;
-        m_current = m_routes.size();
-        for (size_t number = 0; number < m_routes.size(); ++number)
+        size_t first = m_routes.size() - 1; // if none answers: the last one
+        for (size_t number = m_routes.size(); number-- > 0;)
         {
             Route& route = m_routes[number];
-            SendProbe(now, route, PROBE);
-            route.works = route.works ? m_count <= route.answered + m_spec.failAfter
-                                      : m_count < route.answered + m_spec.returnAfter;
-            if (route.works && m_current == m_routes.size())
-            {
-                m_current = number;
-            }
+            m_works[number] = m_works[number] ? m_count <= route.answered + m_spec.failAfter
+                                              : m_count < route.answered + m_spec.returnAfter;
+            first = m_works[number] ? number : first;
         }
-        if (m_current == m_routes.size())
+        for (Route& route : m_routes)
         {
-            --m_current; // none answers: the last one
+            SendProbe(now, route, PROBE);
+        }
+        if (m_spec.use == UplinkUse::FAIL_OVER)
+        {
+            m_current = first;
         }
         m_loop.Insert(now + m_spec.interval, m_rank, this);
     }
 
     const UplinksSpec& m_spec;
     std::deque<Route> m_routes;
-    size_t m_current{0}; //!< route of the next packet
-    uint64_t m_count{0}; //!< of intervals
+    Turns m_turns;
+    std::vector<bool> m_works;
+    size_t m_current{0};  //!< route of the latest packet; of the next one with FAIL_OVER
+    bool m_isFirst{true}; //!< the next packet begins a datagram
+    uint64_t m_count{0};  //!< of intervals
+    int64_t m_number{0};  //!< of the next datagram
+    std::deque<Numbered> m_onTheWay;
+    std::vector<Numbered*> m_free; //!< of them
+    LongestRtt* m_rttUser{nullptr};
 };
 
 } // namespace tunnelcc

@@ -11,7 +11,7 @@ from tunnelcc.catalog.layers import Fec, PacketLayers, Place, Surroundings, wrap
 from tunnelcc.catalog.packets import PacketEntry, QueuePackets
 from tunnelcc.catalog.values import NO_FEC, PROBE_COUNT, PROBE_INTERVAL, Use
 from tunnelcc.errors import MISSING, ConfigError, Problem
-from tunnelcc.schema import SWITCH, choice, size
+from tunnelcc.schema import SWITCH, choice, size, whole
 
 
 class Socket(Cited):
@@ -73,6 +73,18 @@ class FailOver(Cited):
     return_after: Annotated[int, PROBE_COUNT]
 
 
+class Bonding(Cited):
+    """How a program spreads packets over several routes, and puts them into order.
+
+    ``turns`` by weights: smooth, as evenly as they can; countdown, as MLVPN. ``places``: packets
+    that its reorder buffer has room for, among them late ones, which leave again when it is
+    emptied.
+    """
+
+    turns: Annotated[str, choice("smooth", "countdown")]
+    places: Annotated[int, whole(1, 2**16)]
+
+
 class DatagramEntry(PacketEntry):
     """A tunnel that sends each packet in its own datagram."""
 
@@ -92,6 +104,7 @@ class DatagramEntry(PacketEntry):
     ecn: Ecn
     outer_df: OuterDf | None = None  # else wanted
     fail_over: FailOver | None = None  # else the program uses one route
+    bonding: Bonding | None = None  # else something beside it spreads packets
 
     def check(self, changes: Mapping[str, Any]) -> None:
         """Also raise ConfigError for FEC that the mode does not have, or cannot have."""

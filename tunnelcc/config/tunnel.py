@@ -45,6 +45,7 @@ from tunnelcc.schema import (
     Relaxed,
     Table,
     choice,
+    number,
     size,
     time,
     whole,
@@ -293,6 +294,25 @@ _ROUTES = "a list of routes, such as [['edge-a', 'isp-2', 'edge-b']]"
 _ROUTES_KIND = Kind(_parse_routes, lambda routes: [list(it) for it in routes], _ROUTES)
 
 
+def _parse_weights(value: object) -> tuple[float, ...]:
+    if not isinstance(value, (list, tuple)) or not value:
+        raise UnitError(_WEIGHTS)
+    try:
+        return tuple(_WEIGHT.parse(it) for it in value)
+    except UnitError as error:
+        raise UnitError(_WEIGHTS, error.hint) from None
+
+
+_WEIGHT = number(1e-3, 1e6)
+_WEIGHTS = "a list of numbers from 0.001 to 1e+06, one for each route, such as [4, 1]"
+_WEIGHTS_KIND = Kind(_parse_weights, list, _WEIGHTS)
+
+#: Programs' reorder buffers count packets by numbers of so many bits at most.
+_MOST_REORDERED = 2**16
+
+#: So many turns tell the shares of routes that count down from weights.
+_TURNS = 10_000
+
 #: UDP payload of a control packet of BFD (RFC 5880, section 4.1), by which routers find cut routes.
 _PROBE = 24
 
@@ -312,16 +332,34 @@ class Uplinks(Model):
     routes: Key[Annotated[tuple[tuple[str, ...], ...], _ROUTES_KIND], Sequence[Sequence[str]]] = (
         Field(description="these routes, each as its hosts from the first gateway to the second")
     )
-    use: Annotated[str, choice("fail-over", "flows", "packets")] = Field(
+    use: Annotated[str, choice("fail-over", "flows", "packets", "weights")] = Field(
         default="fail-over",
         description="fail-over: the first route over which probes are answered; flows: a route for "
         "each flow, or for each tunnel that goes through this one, in turn; packets: a route for "
-        "each packet, in turn",
+        "each packet, in turn; weights: a route for each packet, by weights",
+    )
+    weights: Key[Annotated[tuple[float, ...], _WEIGHTS_KIND] | None, Sequence[float] | None] = (
+        Field(
+            default=None,
+            description="which share of the packets each route has, that on the way of the flows "
+            "first, then routes; with use = 'weights'; default: the rates of the slowest links on "
+            "the routes, in the direction of the packets",
+        )
+    )
+    reorder_size: Annotated[int, whole(0, _MOST_REORDERED)] = Field(
+        default=0,
+        description="packets that the buffer holds in which each end puts packets of several "
+        "routes into order; with use = 'packets' or 'weights'; 0: there is none",
+    )
+    reorder_time: Key[Annotated[float, time(1e-4, 60)] | None, str | None] = Field(
+        default=None,
+        description="how long packets wait there, at most, for one that is missing; default: the "
+        "entry's",
     )
     probe_interval: Key[Annotated[float, PROBE_INTERVAL] | None, str | None] = Field(
         default=None,
-        description="time between the probes that each end sends over each route; default: the "
-        "entry's",
+        description="time between the probes that each end sends over each route, of which those "
+        "that fail have no turn; default: the entry's, with fail-over and for programs that bond",
     )
     fail_after: Annotated[int, PROBE_COUNT] | None = Field(
         default=None,
@@ -348,9 +386,9 @@ class Uplinks(Model):
         values = [value(key) for key in ("probe_interval", "fail_after", "return_after")]
         if None in values:
             expected = (
-                f"flows or packets, because {entry.name} has no probes that tell when a route is "
-                "cut, as ethudp has; for others, such as a routing daemon's, give probe_interval, "
-                "fail_after and return_after"
+                f"flows, packets or weights, because {entry.name} has no probes that tell when a "
+                "route is cut, as ethudp has; for others, such as a routing daemon's, give "
+                "probe_interval, fail_after and return_after"
             )
             raise ConfigError(Problem("use", self.use, expected))
         probes = Probes(getattr(own, "probe", _PROBE), *values)
@@ -359,6 +397,62 @@ class Uplinks(Model):
             expected = f"at most {most}, which is fail_after + 1"
             raise ConfigError(Problem("return_after", probes.return_after, expected))
         return probes
+
+    @property
+    def takes_turns(self) -> bool:
+        """Whether the packets of a flow take several routes."""
+        return self.use in ("packets", "weights")
+
+    def has_probes(self, entry: catalog.Entry) -> bool:
+        """Whether ends of a tunnel of ``entry`` watch the routes."""
+        given = (self.probe_interval, self.fail_after, self.return_after)
+        own = getattr(entry, "bonding", None) is not None and entry.fail_over is not None  # type: ignore[attr-defined]
+        is_watched = self.takes_turns and (own or any(it is not None for it in given))
+        return self.use == "fail-over" or is_watched
+
+    def check(self, entry: catalog.Entry, has_fec: bool) -> None:
+        """Raise ConfigError for what does not fit together, or not to ``entry``."""
+        if self.weights is not None:
+            shown, count = list(self.weights), 1 + len(self.routes)
+            if self.use != "weights":
+                raise ConfigError(Problem("weights", shown, "no value without use = 'weights'"))
+            if len(shown) != count:
+                raise ConfigError(Problem("weights", shown, f"{count} numbers, one for each route"))
+        if self.reorder_size:
+            bonding = getattr(entry, "bonding", None)
+            expected = ""
+            if not self.takes_turns:
+                expected = f"0 with use = {self.use!r}, which keeps packets of a flow in order"
+            elif has_fec:
+                expected = "0 with FEC, whose groups need no order"
+            elif bonding is not None and self.reorder_size & (self.reorder_size - 1):
+                expected = f"a power of two, as {entry.name} needs it"
+            if expected:
+                raise ConfigError(Problem("reorder_size", self.reorder_size, expected))
+            if self.reorder_time is None and bonding is None:
+                expected = (
+                    f"a time such as '50ms', because {entry.name} has no reorder buffer of its "
+                    "own, as mlvpn has"
+                )
+                raise ConfigError(Problem("reorder_time", MISSING, expected))
+        elif self.reorder_time is not None:
+            given = format_time(self.reorder_time)
+            raise ConfigError(Problem("reorder_time", given, "no value without reorder_size"))
+        if self.has_probes(entry):
+            self.probes(entry)
+
+    def shares(self, weights: Sequence[float], entry: catalog.Entry) -> list[float]:
+        """Return which share of the datagrams each route has, by its weight."""
+        bonding, total = getattr(entry, "bonding", None), sum(weights)
+        if self.use != "weights" or bonding is None or bonding.turns != "countdown":
+            return [it / total for it in weights]
+        counts, turns = [0.0] * len(weights), [0] * len(weights)
+        for _ in range(_TURNS):  # as models/tunnel/turns.h
+            best = counts.index(min(counts))
+            counts = [it - 1 if it > 0 else it for it in counts]
+            counts[best] = total / weights[best]
+            turns[best] += 1
+        return [it / _TURNS for it in turns]
 
     def taken_by(self, flow: int) -> int:
         """Return the number of the route that a flow takes, of all, if flows take them in turn."""
@@ -484,11 +578,10 @@ class Tunnel(FlowControl, PacketTunnel):
             if self.under is not None and not self.under.is_none:
                 expected = "no value with under: the tunnel below has the routes"
                 raise ConfigError(Problem("uplinks.routes", routes, expected))
-            if self.uplinks.use == "fail-over":
-                try:
-                    self.uplinks.probes(self.entry)
-                except ConfigError as error:
-                    raise error.below("uplinks") from None
+            try:
+                self.uplinks.check(self.entry, self._has_fec)
+            except ConfigError as error:
+                raise error.below("uplinks") from None
         if self.relays and self.chain:
             raise ConfigError(Problem("relays", self.relays, "no value, because chain is given"))
         ccs = {"cc": self.cc, **{f"chain.{i}.cc": hop.cc for i, hop in enumerate(self.chain)}}
@@ -509,6 +602,11 @@ class Tunnel(FlowControl, PacketTunnel):
                 where = catalog.path_of(self.name)
                 raise error.below(f"carrier.{key}").located_in(where) from None
         return self
+
+    @property
+    def _has_fec(self) -> bool:
+        fec = getattr(self.entry, "fec", None)
+        return fec is not None and fec(self.mode, self.fec) is not None
 
     @cached_property
     def entry(self) -> catalog.Entry:

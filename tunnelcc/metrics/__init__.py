@@ -23,6 +23,7 @@ from tunnelcc.metrics.counts import (
     retransmission_ratio,
 )
 from tunnelcc.metrics.fairness import (
+    aggregation_benefit,
     group_totals,
     harm,
     jain_index,
@@ -59,6 +60,7 @@ __all__ = [
     "AnyMetric",
     "Metric",
     "MetricError",
+    "aggregation_benefit",
     "completion_times",
     "confidence_interval",
     "dip_interval",

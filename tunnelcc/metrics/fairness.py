@@ -131,3 +131,21 @@ def harm(solo: Any, competing: Any, *, less_is_better: bool = False) -> Any:
     if less_is_better:
         return (competing - solo) / competing
     return (solo - competing) / solo
+
+
+def aggregation_benefit(goodput: float, alone: Sequence[float]) -> float:
+    """Return what several paths bring, from the goodput over all, and ``alone`` over each.
+
+    1: as much as the sum; 0: as much as the best path; -1: nothing. Above the best one it is
+    (goodput - best) / (sum - best), below it (goodput - best) / best: Kaspar, Multipath Aggregation
+    of Heterogeneous Networks, thesis, University of Oslo, 2012, as Paasch, Khalili and Bonaventure
+    use it for MPTCP (On the Benefits of Applying Experimental Design to Improve Multipath TCP,
+    CoNEXT 2013). Of one path it is NaN.
+
+    >>> aggregation_benefit(15.0, [10.0, 10.0]), aggregation_benefit(5.0, [10.0, 10.0])
+    (0.5, -0.5)
+    """
+    best, whole = max(alone), sum(alone)
+    if best <= 0 or whole == best:
+        return NAN
+    return (goodput - best) / (whole - best if goodput >= best else best)

@@ -55,13 +55,8 @@ class Multipath(Layer):
 
         Links that paths share have the sum. A backup has none.
         """
-        links = self.below.on.topology.links
-
-        def rate_of(route: Route) -> float:
-            rates = (links[it.link].direction(it.is_reverse).rate for it in route.sent_by(end))
-            return min((it for it in rates if it is not None), default=inf)
-
-        rates = {route: rate_of(route) for route in self._used}
+        topology = self.below.on.topology
+        rates = {route: topology.least_rate(route.sent_by(end)) for route in self._used}
         if inf in rates.values():  # those without a limit take all
             rates = {route: float(rate == inf) for route, rate in rates.items()}
         total = sum(rates.values())

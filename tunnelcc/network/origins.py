@@ -198,6 +198,18 @@ def _tables_of_host(network: ResolvedNetwork, name: str) -> Tables:
     return (getattr(experiment.hosts, side), f"hosts.{side}"), shared
 
 
+def _shares(layer: PacketTunnel, where: str) -> Number:
+    """Return which share of the packets each route has: in both directions, if they differ."""
+    assert layer.keys.uplinks is not None
+    ways = [
+        " : ".join(f"{100 * it:.3g}" for it in layer.uplinks_shares[end]) + " %"
+        for end in ("client", "server")
+    ]
+    is_given = layer.keys.uplinks.weights is not None
+    why = ("stated", f"{where}.weights") if is_given else ("derived", "rates of the routes")
+    return Number("; ".join(dict.fromkeys(ways)), *why)
+
+
 def tunnel(placed: ResolvedTunnel) -> dict[str, Number]:
     """Return the numbers of a tunnel."""
     layer, keys, transport = placed.layer, placed.keys, placed.layer.transport
@@ -217,11 +229,22 @@ def tunnel(placed: ResolvedTunnel) -> dict[str, Number]:
         "segment": _segment(transport, plain),
     }
     if uplinks is not None:
-        numbers["routes"] = Number(uplinks.use, *stated(uplinks, f"{key}.uplinks", "use"))
-        if uplinks.use == "fail-over":
+        where = f"{key}.uplinks"
+        numbers["routes"] = Number(uplinks.use, *stated(uplinks, where, "use"))
+        if uplinks.use == "weights" and isinstance(layer, PacketTunnel):
+            numbers["shares"] = _shares(layer, where)
+        if uplinks.reorder_size:
+            size = f"{uplinks.reorder_size} packets"
+            numbers["reorder buffer"] = Number(size, *stated(uplinks, where, "reorder_size"))
+            time = uplinks.reorder_time
+            numbers["waits"] = Number(
+                "2.2 × (RTT + 4 × variation)" if time is None else format_time(time),
+                *(("default", "entry") if time is None else stated(uplinks, where, "reorder_time")),
+            )
+        if uplinks.has_probes(keys.entry):
             probes = uplinks.probes(keys.entry)
             fails = f"{probes.fail_after} × {format_time(probes.probe_interval)}"
-            numbers["fails after"] = Number(fails, *stated(uplinks, f"{key}.uplinks", "fail_after"))
+            numbers["fails after"] = Number(fails, *stated(uplinks, where, "fail_after"))
     is_datagram = not keys.entry.HAS_CARRIERS
     if is_datagram and isinstance(layer, PacketTunnel) and keys.receive_buffer is not None:
         packets = f"{layer.socket_queue} packets"

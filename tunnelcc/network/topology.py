@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from heapq import heappop, heappush
 from itertools import pairwise
+from math import inf
 from typing import NamedTuple
 
 from tunnelcc.config.ends import Ends
@@ -207,6 +208,14 @@ class Topology:
         if host not in self._neighbours:
             hint = nearest(host, self.hosts)
             raise ConfigError(Problem(key, host, f"a host: {some(self.hosts)}", hint))
+
+    def least_rate(self, route: Sequence[Step]) -> float:
+        """Return the rate (bit/s) of the slowest link on a route; inf: none has one.
+
+        Only access links may have none.
+        """
+        ways = (self.links[step.link].direction(step.is_reverse) for step in route)
+        return min((it.rate for it in ways if it.rate is not None), default=inf)
 
     def delay(self, route: Sequence[Step]) -> float:
         """Return the stated delay (s) of ``route`` in its direction, to the nanosecond.

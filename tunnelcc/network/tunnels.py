@@ -145,12 +145,34 @@ class PacketTunnel(_Tunnel):
             shares = [(it, float(turn == 0)) for turn, it in enumerate(self.uplinks)]
         elif uplinks.use == "flows":
             shares = [(it, 1.0) for it in self._used]
+        elif uplinks.use == "weights":
+            weights = self.uplinks_shares[end]
+            shares = [*zip(self.uplinks, weights, strict=True)]
         else:
             count, size = len(self.uplinks), self.segment
             size += self.links.on.tcp.header_bytes(self.versions.inner)
             sizes = count * self.across(size, "random")  # then the turns begin anew
             shares = [(it, sum(sizes[i::count]) / sum(sizes)) for i, it in enumerate(self.uplinks)]
         return below.loads_on(shares, end)
+
+    @cached_property
+    def weights(self) -> dict[str, tuple[float, ...]]:
+        """The weights of its routes for what each end sends: those that are given, or rates."""
+        uplinks, topology = self.keys.uplinks, self.links.on.topology
+        assert uplinks is not None
+        if uplinks.weights is not None:
+            return dict.fromkeys(("client", "server"), uplinks.weights)
+        return {
+            end: tuple(topology.least_rate(it.sent_by(end)) for it in self.uplinks)
+            for end in ("client", "server")
+        }
+
+    @cached_property
+    def uplinks_shares(self) -> dict[str, list[float]]:
+        """Which share of the packets of each end its routes have, if they have weights."""
+        uplinks = self.keys.uplinks
+        assert uplinks is not None
+        return {end: uplinks.shares(it, self.keys.entry) for end, it in self.weights.items()}
 
     @property
     def uplinks(self) -> tuple[Route, ...]:
@@ -162,7 +184,7 @@ class PacketTunnel(_Tunnel):
     def _used(self) -> tuple[Route, ...]:
         """Those that data take without a fail-over."""
         uplinks = self.keys.uplinks
-        if uplinks is None or uplinks.use == "packets":
+        if uplinks is None or uplinks.takes_turns:
             return self.uplinks
         return (self.uplinks[self.taken],)
 

@@ -254,8 +254,22 @@ class _Builder:
             "routes": [self._number(route) for route in placed.uplinks[1:]],
             "use": uplinks.use.replace("-", "_"),
         }
-        if uplinks.use == "fail-over":
-            probes = uplinks.probes(placed.keys.entry)
+        entry = placed.keys.entry
+        bonding = getattr(entry, "bonding", None)
+        if uplinks.use == "weights":
+            assert isinstance(placed.layer, PacketTunnel)
+            spec["weights"] = {end: list(it) for end, it in placed.layer.weights.items()}
+            spec["turns"] = "smooth" if bonding is None else bonding.turns
+        if uplinks.reorder_size:
+            time = uplinks.reorder_time
+            spec["reorder"] = {
+                "size": uplinks.reorder_size,
+                "time": 0 if time is None else nanoseconds(time),
+                "restarts": bonding is not None,
+                "places": 0 if bonding is None else bonding.places,
+            }
+        if uplinks.has_probes(entry):
+            probes = uplinks.probes(entry)
             spec |= {
                 "interval": nanoseconds(probes.probe_interval),
                 "probe": probes.probe + datagram_headers(self.experiment.path.ip),
