@@ -106,7 +106,8 @@ def print_result(
                 f"{stuck} flows: the tunnel gave up on a packet after its last retransmission",
             )
         )
-    lines += [*_packet_tunnel_lines(totals), *_relay_lines(totals), *_fec_lines(totals)]
+    lines += [*_packet_tunnel_lines(totals), *_relay_lines(totals)]
+    lines += [*_uplinks_lines(totals), *_fec_lines(totals)]
     lines += _metric_lines(result, metrics)
     out.print(grid(lines))
     use = {name: host["host_cpu"] for name, host in hosts.items()}
@@ -341,6 +342,21 @@ def _relay_lines(totals: dict[str, Any]) -> Iterator[tuple[str, str]]:
             if dropped := it.get(f"{of}_relay_drops"):
                 name = f"flow {place}" if of == "flow" else f"{table}.{place}"
                 yield "relay", f"dropped {dropped} datagrams of {name}"
+
+
+def _uplinks_lines(totals: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Tell what several routes did to the order of packets, in the direction of the data."""
+    for tunnel in totals["tunnels"]:
+        way = tunnel.get("forward", {})
+        if "tunnel_uplinks_reordered" not in way:
+            continue
+        came, left = (way[f"tunnel_uplinks_{it}reordered"] for it in ("", "left_"))
+        several = len(totals["tunnels"]) > 1
+        yield (
+            f"uplinks of {tunnel['tunnel']}" if several else "uplinks",
+            f"{came:.1%} of the packets came out of order, {left:.1%} left so; each waited "
+            f"{1e3 * way['tunnel_uplinks_hol_delay_mean']:.1f} ms for others",
+        )
 
 
 def _fec_lines(totals: dict[str, Any]) -> Iterator[tuple[str, str]]:

@@ -124,9 +124,10 @@ class _Totals:
             members = [i for i, flow in enumerate(run.network.flows) if flow.tunnel == placed.owner]
             ways = {} if run.tunnels[number] is None else next(packets)
             for way in (ways.get("forward", {}), ways.get("reverse", {})):
-                if way.get("tunnel_fec_packets") is None:
-                    for name in [name for name in way if name.startswith("tunnel_fec_")]:
-                        del way[name]
+                for part, one in (("fec", "packets"), ("uplinks", "late")):  # that it has not
+                    if way.get(f"tunnel_{part}_{one}") is None:
+                        for name in [it for it in way if it.startswith(f"tunnel_{part}_")]:
+                            del way[name]
             found.append(
                 {
                     "tunnel": placed.name,

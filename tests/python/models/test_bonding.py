@@ -8,6 +8,7 @@ import pytest
 
 import tunnelcc as tc
 from helpers import ROOT
+from tunnelcc import cli
 from tunnelcc.network.resolve import resolve
 from tunnelcc.results import fair
 from tunnelcc.specification import experiment_spec
@@ -241,3 +242,11 @@ def test_what_several_paths_bring_is_told_beside_each_alone():
     assert len(tc.aggregation(mptcp).alone) == 2
     with pytest.raises(tc.ConfigError, match="expected several paths"):
         tc.aggregation(tc.Experiment())
+
+
+def test_the_command_tells_what_became_of_the_order(capsys):
+    file = ROOT / "scenarios/examples/bonded-uplinks.toml"
+    cli.main(["run", str(file), "--set", "duration=8s"])
+    line = next(it for it in capsys.readouterr().out.splitlines() if it.startswith("uplinks"))
+    assert "33." in line.split("%")[0], "one in three takes the slower route"
+    assert "left so; each waited" in line
