@@ -34,6 +34,8 @@ NO_FILES = {"modules", "wire"}
 SMALL = (
     *(f"spec/{file.name}" for file in sorted((MODELS / "spec").glob("*.cc"))),
     *("probe/columns.cc", "wasm/no-modules.cc"),
+    *("experiment/datagram-tunnel-builder.cc", "experiment/relay-builder.cc"),
+    "tunnel/reorder-buffer.cc",
 )
 OF_PACKAGE = ("wasm/package.cc", "experiment/model-version.cc", "wasm/no-capture.cc")
 # The laboratory's alone: captures, in memory. They may throw, which ends the run here.

@@ -22,8 +22,8 @@ _FAR = {"rate": "10Gbps", "rtt": "10us", "buffer": "10000p"}
 _SEEDS = 4
 
 #: Pairs whose goodput misses by more than 10 %, and by how much (%). Without a buffer, and where
-#: packets of the second path are very late, RACK takes too many of them for lost; why Linux does not is
-#: not known. With 2 % of loss, the two runs of MLVPN itself differ by a third.
+#: packets of the second path are very late, RACK takes too many of them for lost; why Linux does
+#: not is not known. With 2 % of loss, the two runs of MLVPN itself differ by a third.
 KNOWN = {
     "slow-20-1/no-buffer": -72.9, "far-20-5/no-buffer": -73.3, "far-20-5": 22.6, "loss-2": 15.0,
 }  # fmt: skip
