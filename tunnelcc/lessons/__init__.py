@@ -17,6 +17,7 @@ import tunnelcc as tc
 from tunnelcc import metrics, plots
 
 __all__ = [
+    "CALL",
     "LARGE",
     "PACKET",
     "Figure",
@@ -38,6 +39,8 @@ plt.rcParams.update(plots.LARGE_TEXT)
 PACKET = 1500
 #: Windows of the hosts that never limit a flow.
 LARGE = {"tcp_rmem": "64MiB", "tcp_wmem": "64MiB"}
+#: A call: 160 bytes 78 times a second. TCP carries it; experiments with it set ``tcp.nodelay``.
+CALL = {"cc": "cubic", "rate": "100kbps", "write_size": 160}
 
 _STORE = tempfile.TemporaryDirectory(prefix="lesson-")
 

@@ -5,9 +5,6 @@ from typing import Any
 
 from tunnelcc.lessons import LARGE, PACKET, packets_waiting, tc
 
-#: A call: 160 bytes 78 times a second. It is carried by TCP here, without Nagle's delay.
-CALL = {"cc": "cubic", "rate": "100kbps", "write_size": 160}
-
 
 def run(
     flows: list[Any],

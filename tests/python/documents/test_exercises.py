@@ -16,6 +16,7 @@ with mpl.rc_context():
     import lessons
 
     from tunnelcc.lessons import (
+        CALL,
         bbr,
         buffers_and_queues,
         ecn_and_l4s,
@@ -46,7 +47,7 @@ def limited_by_a_buffer(seed):
 
 def largest_buffer(seed):
     """In tenths of a BDP, as a student may search."""
-    flows = [{"cc": "cubic"}, buffers_and_queues.CALL]
+    flows = [{"cc": "cubic"}, CALL]
     for tenths in range(25, 10, -1):
         result = buffers_and_queues.run(flows, buffer=f"{tenths / 10}bdp", seed=seed)
         if buffers_and_queues.latency(result) <= 100:
