@@ -13,17 +13,19 @@ export class Film {
   /**
    * @param {HTMLCanvasElement} canvas
    * @param {(words: string) => void} tell what there is to see, when it stands still
+   * @param {(isPlaying: boolean) => void} tellPlaying that it begins to play, or stops
    */
-  constructor(canvas, tell) {
+  constructor(canvas, tell, tellPlaying) {
     this.canvas = canvas;
     this.tell = tell;
+    this.tellPlaying = tellPlaying;
     /** @type {Life[]} */ this.lives = [];
     /** @type {import("./trace.mjs").Inner[]} */ this.inner = [];
     this.time = this.begin = this.end = 0;
     this.rtt = 0.04;
     this.speed = 4;
     this.hasTunnel = false;
-    this.isPlaying = false;
+    this.plays = false;
     this.frames = 0;
     this.before = 0;
     this.mostWaiting = 1;
@@ -42,6 +44,15 @@ export class Film {
     moments.sort((a, b) => a[0] - b[0]);
     this.mostWaiting = moments.reduce((most, [, by]) => Math.max(most, (waiting += by)), 1);
     this.draw();
+  }
+
+  get isPlaying() {
+    return this.plays;
+  }
+
+  set isPlaying(plays) {
+    if (plays !== this.plays) this.tellPlaying(plays);
+    this.plays = plays;
   }
 
   play() {

@@ -401,14 +401,17 @@ const TRACE_RTTS = 25;
 /** @type {Worker | null} */ let tracer = null;
 
 function fillPackets() {
-  film = new Film(element("film"), (words) => (element("packets-status").textContent = words));
+  film = new Film(
+    element("film"),
+    (words) => (element("packets-status").textContent = words),
+    (isPlaying) => (element("packets-play").textContent = isPlaying ? "Pause" : "Play"),
+  );
   element("packets-speed").append(...SPEEDS.map((it) => new Option(`${it} s`, String(it), it === 4, it === 4)));
   const from = () => Math.round(Number(element("packets-from").value) * numberOf(data, state.choices, "duration") * 0.95) / 100;
   const showFrom = () => {
     element("packets-from-value").textContent = `${from()} s`;
     element("packets-from").setAttribute("aria-valuetext", `${from()} s`);
   };
-  const showPlaying = () => (element("packets-play").textContent = film.isPlaying ? "Pause" : "Play");
   element("packets-from").addEventListener("input", showFrom);
   element("packets-speed").addEventListener("input", () => (film.speed = Number(element("packets-speed").value)));
   /** @type {Record<string, () => void>} */
@@ -422,12 +425,8 @@ function fillPackets() {
     save: saveFilm,
   };
   for (const [name, act] of Object.entries(clicked)) {
-    element(`packets-${name}`).addEventListener("click", () => {
-      act();
-      showPlaying();
-    });
+    element(`packets-${name}`).addEventListener("click", act);
   }
-  setInterval(showPlaying, 500); // the film may have come to its end
 }
 
 /** Ask for the packets from a time on. @param {number} from s */
@@ -457,7 +456,6 @@ function trace(from) {
     film.show(made, { begin: from, end: until, rtt: number("rtt"), hasTunnel: of.hasTunnel });
     document.body.dataset.packets = String(made.lives.length);
     if (!matchMedia("(prefers-reduced-motion: reduce)").matches) film.play();
-    element("packets-play").textContent = film.isPlaying ? "Pause" : "Play";
   };
   const asked = { ...spec, duration: Math.round(Math.min(number("duration"), until + margin) * 1e9) };
   tracer.postMessage({
