@@ -61,7 +61,10 @@ class ByteWriter
 
     ByteWriter& Text(std::string_view text)
     {
-        m_bytes.insert(m_bytes.end(), text.begin(), text.end());
+        // Not insert(): GCC 12 warns of an overflow there, which is none.
+        const size_t begin = m_bytes.size();
+        m_bytes.resize(begin + text.size());
+        std::copy(text.begin(), text.end(), m_bytes.begin() + static_cast<ptrdiff_t>(begin));
         return *this;
     }
 
