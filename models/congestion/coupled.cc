@@ -28,14 +28,22 @@ RateOf(const CoupledPath& path)
     return WindowOf(path) / path.Rtt();
 }
 
+} // namespace
+
 const CongestionParameterTable<NoParameters>&
-EmptyTable()
+Coupled::GetParameterTable()
 {
     static const CongestionParameterTable<NoParameters> table;
     return table;
 }
 
-} // namespace
+double
+Coupled::RateOfAll() const
+{
+    double sum = 0;
+    ForEach([&](const CoupledPath& path) { sum += RateOf(path); });
+    return sum;
+}
 
 void
 Coupled::Couple(CoupledGroup& group, const SenderState& state)
@@ -98,41 +106,23 @@ Coupled::OnCaState(SenderState& /* state */, CaState next, int64_t /* now */)
 
 // LIA --------------------------------------------------------------------------------------------
 
-const CongestionParameterTable<NoParameters>&
-Lia::GetParameterTable()
-{
-    return EmptyTable();
-}
-
 double
 Lia::Increase() const
 {
     // RFC 6356, section 3, equations 1 and 2
-    double total = 0;
     double best = 0;
-    double sum = 0;
-    ForEach([&](const CoupledPath& path) {
-        total += WindowOf(path);
-        best = std::max(best, RateOf(path) / path.Rtt());
-        sum += RateOf(path);
-    });
+    ForEach([&](const CoupledPath& path) { best = std::max(best, RateOf(path) / path.Rtt()); });
+    const double sum = RateOfAll();
     const double own = 1 / WindowOf(Own());
     return sum > 0 ? std::min(best / (sum * sum), own) : own;
 }
 
 // OLIA -------------------------------------------------------------------------------------------
 
-const CongestionParameterTable<NoParameters>&
-Olia::GetParameterTable()
-{
-    return EmptyTable();
-}
-
 double
 Olia::Increase() const
 {
-    double sum = 0;
-    ForEach([&](const CoupledPath& path) { sum += RateOf(path); });
+    const double sum = RateOfAll();
     const double window = WindowOf(Own());
     return sum > 0 ? RateOf(Own()) / Own().Rtt() / (sum * sum) + Alpha() / window : 1 / window;
 }
@@ -173,12 +163,6 @@ Olia::Alpha() const
 
 // BALIA ------------------------------------------------------------------------------------------
 
-const CongestionParameterTable<NoParameters>&
-Balia::GetParameterTable()
-{
-    return EmptyTable();
-}
-
 double
 Balia::Alpha() const
 {
@@ -190,8 +174,7 @@ Balia::Alpha() const
 double
 Balia::Increase() const
 {
-    double sum = 0;
-    ForEach([&](const CoupledPath& path) { sum += RateOf(path); });
+    const double sum = RateOfAll();
     if (sum <= 0)
     {
         return 1 / WindowOf(Own());

@@ -47,10 +47,17 @@ struct CoupledGroup
     std::deque<CoupledPath> paths;
 };
 
+/// Parameters of an algorithm that has none.
+struct NoParameters
+{
+};
+
 /// What coupled algorithms have in common: all but how fast the window grows and how far it falls.
 class Coupled : public CongestionControl
 {
   public:
+    static const CongestionParameterTable<NoParameters>& GetParameterTable();
+
     void Couple(CoupledGroup& group, const SenderState& state) override;
     void Init(SenderState& state, int64_t now) override;
     uint32_t GetSsThresh(SenderState& state, int64_t now) override;
@@ -72,6 +79,9 @@ class Coupled : public CongestionControl
         return *m_path;
     }
 
+    /// The sum of the rates of all subflows with an RTT, segments/s.
+    double RateOfAll() const;
+
     /// All subflows with an RTT.
     template <class F>
     void ForEach(F function) const
@@ -92,11 +102,6 @@ class Coupled : public CongestionControl
     double m_credit{0}; //!< part of a segment that the window has grown by
 };
 
-/// Parameters of an algorithm that has none.
-struct NoParameters
-{
-};
-
 /// LIA, linked increases (RFC 6356).
 class Lia final : public Coupled
 {
@@ -104,8 +109,6 @@ class Lia final : public Coupled
     explicit Lia(const NoParameters&)
     {
     }
-
-    static const CongestionParameterTable<NoParameters>& GetParameterTable();
 
   private:
     double Increase() const override;
@@ -119,8 +122,6 @@ class Olia final : public Coupled
     {
     }
 
-    static const CongestionParameterTable<NoParameters>& GetParameterTable();
-
   private:
     double Increase() const override;
     double Alpha() const;
@@ -133,8 +134,6 @@ class Balia final : public Coupled
     explicit Balia(const NoParameters&)
     {
     }
-
-    static const CongestionParameterTable<NoParameters>& GetParameterTable();
 
   private:
     double Increase() const override;

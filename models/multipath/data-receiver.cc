@@ -41,40 +41,30 @@ DataReceiver::OnData(int64_t now, uint64_t begin, uint64_t end)
 void
 DataReceiver::Keep(int64_t now, uint64_t begin, uint64_t end)
 {
+    uint64_t known = 0;
     auto run = m_runs.upper_bound(begin);
     if (run != m_runs.begin() && std::prev(run)->second.end >= begin)
     {
         --run;
-        if (run->second.end >= end)
-        {
-            m_counters.duplicates += end - begin;
-            return;
-        }
-        const uint64_t known = run->second.end - begin;
-        m_counters.duplicates += known;
-        m_outOfOrder += end - begin - known;
-        m_counters.arrived += end - begin - known;
-        m_counters.reordered += end - begin - known;
-        run->second.end = end;
+        known = std::min(run->second.end, end) - begin;
+        run->second.end = std::max(run->second.end, end);
     }
     else
     {
         run = m_runs.emplace_hint(run, begin, Run{end, now});
-        m_outOfOrder += end - begin;
-        m_counters.arrived += end - begin;
-        m_counters.reordered += end - begin;
     }
     for (auto next = std::next(run); next != m_runs.end() && next->first <= run->second.end;)
     {
-        const uint64_t twice = std::min(next->second.end, run->second.end) - next->first;
-        m_outOfOrder -= twice;
-        m_counters.duplicates += twice;
-        m_counters.arrived -= twice;
-        m_counters.reordered -= twice;
+        known += std::min(next->second.end, run->second.end) - next->first;
         run->second.since = std::min(run->second.since, next->second.since);
         run->second.end = std::max(run->second.end, next->second.end);
         next = m_runs.erase(next);
     }
+    const uint64_t fresh = end - begin - known;
+    m_outOfOrder += fresh;
+    m_counters.arrived += fresh;
+    m_counters.reordered += fresh;
+    m_counters.duplicates += known;
 }
 
 /// Let the runs follow for which nothing is missing any more.

@@ -38,12 +38,7 @@ class DataReceiver
 {
   public:
     explicit DataReceiver(const TcpSpec& spec)
-        : m_window(spec.initialReceiveWindow,
-                   spec.initialReceiveRoom,
-                   spec.receiveWindow,
-                   spec.mss,
-                   spec.windowScale,
-                   spec.receiveGrowth),
+        : m_window(spec),
           m_mss(spec.mss)
     {
     }
@@ -68,12 +63,6 @@ class DataReceiver
     uint64_t Readable() const
     {
         return m_next - m_read;
-    }
-
-    /// Bytes read.
-    uint64_t TotalRead() const
-    {
-        return m_read;
     }
 
     /// The reader takes `bytes`, at most Readable(). \param rtt least estimate of the subflows, ns;

@@ -222,17 +222,17 @@ MptcpEndpoint::OnDataAck(int64_t now, Subflow& subflow, uint32_t dataAck, uint32
         Join(now);
         m_acked = acked;
         m_next = std::max(m_next, m_acked);
-        if (m_written == m_acked)
-        {
-            m_timer.Cancel();
-        }
-        else
+        if (m_acked < m_written)
         {
             RestartTimer(now);
         }
-        if (m_isClosing && m_acked == m_written)
+        else
         {
-            CloseSubflows(now);
+            m_timer.Cancel();
+            if (m_isClosing)
+            {
+                CloseSubflows(now);
+            }
         }
     }
     Push(now);

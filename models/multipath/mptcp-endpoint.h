@@ -78,11 +78,6 @@ class MptcpEndpoint final : public ByteStream
         return m_data;
     }
 
-    const std::deque<Subflow>& Subflows() const
-    {
-        return m_subflows;
-    }
-
     /// Bytes that were given to a subflow again since the connection began.
     uint64_t Reinjected() const
     {
@@ -100,12 +95,6 @@ class MptcpEndpoint final : public ByteStream
     void OnSubflowWritable(int64_t now);
     void OnData(int64_t now, uint64_t begin, uint64_t end);
     void OnDataAck(int64_t now, Subflow& subflow, uint32_t dataAck, uint32_t window);
-
-    /// Take all timers out of the event loop.
-    void Withdraw()
-    {
-        m_timer.Withdraw();
-    }
 
   private:
     /// Bytes that the send buffer holds at most.

@@ -58,6 +58,17 @@ class ReceiveWindow
     {
     }
 
+    /// \param spec of the host
+    explicit ReceiveWindow(const TcpSpec& spec)
+        : ReceiveWindow(spec.initialReceiveWindow,
+                        spec.initialReceiveRoom,
+                        spec.receiveWindow,
+                        spec.mss,
+                        spec.windowScale,
+                        spec.receiveGrowth)
+    {
+    }
+
     /// The first round trip begins. \param now ns
     void Begin(int64_t now)
     {

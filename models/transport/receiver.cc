@@ -10,12 +10,7 @@ namespace tunnelcc
 {
 
 Receiver::Receiver(const TcpSpec& spec)
-    : m_window(spec.initialReceiveWindow,
-               spec.initialReceiveRoom,
-               spec.receiveWindow,
-               spec.mss,
-               spec.windowScale,
-               spec.receiveGrowth),
+    : m_window(spec),
       m_mss(spec.mss),
       m_maxBlocks(spec.MaxSackBlocks())
 {
