@@ -13,12 +13,16 @@ from, in their order, all of them::
 
 - ``given``: what the experiment has, not what it gives. They are in the text as they are here.
 - ``FILE: cell; column=cell``: of results/*/FILE.csv (or FOLDER/FILE) the row with these cells. Its
-  column ``mean`` or ``simulated`` counts, or the one of ``FILE.column``.
-- ``min``, ``max``, ``sum`` before it: of all such rows. ``A divided by B``: the ratio of two.
+  column ``mean`` or ``simulated`` counts, or the one of ``FILE.column``. ``*/FILE`` is all of the
+  name, and the cell ``*`` all rows.
+- ``min``, ``max``, ``sum`` before it: of all such rows; ``off``: how far the furthest ratio is
+  from 1. ``A divided by B``: the ratio of two.
 - ``drifting`` before it: of a run that has not settled, as the text says. Others must have.
+- ``test: FILE`` alone: this test compares all numbers of the text with what they are of.
 
 The unit is what stands behind the number, or behind the next one (6 to 12 %), or ``in UNIT``; that
-of the table is in its column ``unit`` or the name of the column. The digits stay as many.
+of the table is in its column ``unit`` or the name of the column; ``in 1`` is as the table has it.
+The digits stay as many.
 """
 
 from __future__ import annotations
@@ -44,7 +48,12 @@ UNITS = {
 ENDINGS = {
     "_mbps": "Mbit/s", "(Mbit/s)": "Mbit/s", "_ms": "ms", "(ms)": "ms", "_percent": "%",
 }  # fmt: skip
-OF_ALL: dict[str, Callable[[list[float]], float]] = {"min": min, "max": max, "sum": sum}
+OF_ALL: dict[str, Callable[[list[float]], float]] = {
+    "min": min,
+    "max": max,
+    "sum": sum,
+    "off": lambda ratios: max(abs(it - 1) for it in ratios),
+}
 
 _BLOCK = re.compile(r"((?:^[^\n]+\n)+)\n?<!-- numbers\n(.*?)\n-->$", re.MULTILINE | re.DOTALL)
 # What is no text: targets of links, code, tags.
@@ -52,7 +61,7 @@ _HIDDEN = re.compile(r"\]\([^)]*\)|`[^`]*`|<[^>]*>")
 _NUMBER = re.compile(r"(?<![\w.,])(?<![A-Za-z]-)\d+(?:,\d{3})*(?:\.\d+)?(?!\w|\.\d|,\d{3})")
 _UNIT = re.compile(r"\s?(%|Mbit/s|Gbit/s|ms|s|points|×)(?!\w)")
 _NEXT = re.compile(r"(?:\s(?:to|and|or)\s|,\s(?:and\s)?)$")
-_LOOKUP = re.compile(r"([\w./-]+?)(?:\.(\w+))?(?: in (\S+))?: (.+)")
+_LOOKUP = re.compile(r"([\w./*-]+?)(?:\.(\w+))?(?: in (\S+))?: (.+)")
 
 
 class WrongError(ValueError):
@@ -103,6 +112,8 @@ class Source:
             )
         endings = [unit for it, unit in ENDINGS.items() if it in column]
         unit = rows[0].get("unit", endings[0] if endings else "")
+        if column == "ratio":
+            unit = ""
         value = OF_ALL[self.of_all or "max"]([float(it[column]) for it in rows])
         return value, unit
 
@@ -111,17 +122,20 @@ def _has(row: dict[str, str], cell: str) -> bool:
     column, is_named, content = cell.partition("=")
     if is_named and column in row:
         return row[column] == content
-    return cell in row.values()
+    return cell == "*" or cell in row.values()
 
 
 @cache
 def read(name: str) -> list[dict[str, str]]:
     """Return the rows of a table of results."""
     files = sorted(HERE.glob(f"{name}.csv" if "/" in name else f"*/{name}.csv"))
-    if len(files) != 1:
+    if not files or (len(files) > 1 and "*" not in name):
         raise WrongError(f"{len(files)} tables have the name {name}")
-    with files[0].open(newline="", encoding="utf-8") as file:
-        return list(csv.DictReader(line for line in file if not line.startswith("#")))
+    rows: list[dict[str, str]] = []
+    for it in files:
+        with it.open(newline="", encoding="utf-8") as file:
+            rows += csv.DictReader(line for line in file if not line.startswith("#"))
+    return rows
 
 
 def source(text: str) -> Source:
@@ -161,7 +175,7 @@ def written(line: str, number: Number) -> str:
     values = []
     for it in of:
         value, unit = it.value()
-        what, much = UNITS[unit]
+        what, much = UNITS["1" if it.unit == "1" else unit]
         values.append(value * much)
     if len(of) == 2:
         value, what = values[0] / values[1], ""
@@ -182,6 +196,10 @@ def filled(page: str) -> str:
         text, lines = match[1], match[2].splitlines()
         found = numbers(text)
         wanted: list[str] = []
+        if lines[0].startswith("test: "):
+            if not (ROOT / lines[0].removeprefix("test: ")).is_file():
+                raise WrongError(f"{lines[0]}: no such file")
+            return match[0]
         for line in lines:
             if line.startswith("given: "):
                 wanted += [f"={it.text}" for it in numbers(line.removeprefix("given: "))]
@@ -207,7 +225,7 @@ def used(page: str) -> Iterator[Source]:
     """Yield all sources of a page."""
     for block in _BLOCK.finditer(page):
         for line in block[2].splitlines():
-            if not line.startswith("given: "):
+            if not line.startswith(("given: ", "test: ")):
                 yield from sources(line)
 
 

@@ -282,7 +282,7 @@ def load(name: str) -> list[Row]:
     with (HERE / f"{name}.csv").open(newline="") as file:
         return [
             Row(line, x, float(mean), float(least), float(most), drifts == "1")
-            for line, x, mean, least, most, drifts in list(csv.reader(file))[1:]
+            for line, x, _, mean, least, most, drifts in list(csv.reader(file))[1:]
         ]
 
 
@@ -292,10 +292,10 @@ def main(names: Sequence[str]) -> None:
         rows = simulate(QUESTIONS[name].points())
         with (HERE / f"{name}.csv").open("w", newline="") as file:
             table = csv.writer(file, lineterminator="\n")
-            table.writerow(["line", "x", "mean_mbps", "least_mbps", "most_mbps", "drifts"])
+            table.writerow(["line", "x", "unit", "mean", "least", "most", "drifts"])
             for it in rows:
                 numbers = [f"{value:.2f}" for value in (it.mean, it.least, it.most)]
-                table.writerow([it.line, it.x, *numbers, int(it.drifts)])
+                table.writerow([it.line, it.x, "Mbit/s", *numbers, int(it.drifts)])
         with mpl.rc_context(STYLE):
             save(draw(name, rows), HERE / f"{name}.svg")
 
