@@ -55,6 +55,7 @@ WAYS = (
     ),
 )
 OUTSIDE = ("none", "reno", "bbr", "brutal")
+NAMES = {"none": "none", "reno": "Reno", "bbr": "BBR", "brutal": "Brutal", "cubic": "CUBIC"}
 COLOURS = {"datagrams": "#0072B2", "streams": "#E69F00"}
 
 
@@ -108,7 +109,7 @@ def draw() -> Figure:
     cases = list(itertools.product(LOSSES, INSIDE))
     for column, (loss, inside) in enumerate(cases):
         top, bottom = panels[:, column]
-        top.set_title(f"{inside} inside, {loss} lost")
+        top.set_title(f"{NAMES[inside]} inside, {loss.removesuffix('%')} % lost")
         for shift, carries in ((-0.2, "datagrams"), (0.2, "streams")):
             mine = [
                 it
@@ -121,11 +122,14 @@ def draw() -> Figure:
                     places, [float(it[key]) for it in mine], 0.38, color=COLOURS[carries],
                     label=carries,
                 )  # fmt: skip
-        bottom.set_xticks(range(len(OUTSIDE)), OUTSIDE, rotation=45)
+        bottom.set_xticks(range(len(OUTSIDE)), [NAMES[it] for it in OUTSIDE], rotation=45)
         bottom.set_xlabel("outside")
         bottom.set_yscale("log")
+        ticks = (20, 50, 100, 200, 500)
+        bottom.set_yticks(ticks, [str(it) for it in ticks])
+        bottom.set_yticks([], minor=True)
     panels[0, 0].set_ylabel("goodput, Mbit/s")
-    panels[1, 0].set_ylabel("latency of messages, p95, ms")
+    panels[1, 0].set_ylabel("latency of messages, 95 %, ms")
     panels[0, 2].legend(fontsize=7, loc="upper left")
     return figure
 
