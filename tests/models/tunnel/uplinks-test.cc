@@ -148,14 +148,14 @@ class Buffer final : private PacketSink
     std::vector<int64_t> m_left;
 };
 
-using Numbers = std::vector<int64_t>;
+using SequenceNumbers = std::vector<int64_t>;
 
 TEST_CASE(SimulationTestCase, NoBufferTest, "Without a buffer, packets leave as they come")
 {
     Buffer it(std::nullopt);
     At(0, [&] { it.Offer(0, {1, 0, 3, 2}); });
     RunUntil(SECOND);
-    NS_TEST_EXPECT_MSG_EQ((it.Left() == Numbers{1, 0, 3, 2}), true, "in that order");
+    NS_TEST_EXPECT_MSG_EQ((it.Left() == SequenceNumbers{1, 0, 3, 2}), true, "in that order");
     NS_TEST_EXPECT_MSG_EQ_TOL(it.buffer.Report().left.Share(), 0.5, 1e-12, "0 and 2");
 }
 
@@ -164,20 +164,24 @@ TEST_CASE(SimulationTestCase, ReorderBufferTest, "A buffer puts packets into ord
     Buffer it(ReorderSpec{8, 50 * MS, false, 0});
     At(0, [&] { it.Offer(0, {0, 2, 3}); });
     At(10 * MS, [&] {
-        NS_TEST_EXPECT_MSG_EQ((it.Left() == Numbers{0}), true, "1 is missing");
+        NS_TEST_EXPECT_MSG_EQ((it.Left() == SequenceNumbers{0}), true, "1 is missing");
         it.Offer(10 * MS, {1});
-        NS_TEST_EXPECT_MSG_EQ((it.Left() == Numbers{1, 2, 3}), true, "1 came");
+        NS_TEST_EXPECT_MSG_EQ((it.Left() == SequenceNumbers{1, 2, 3}), true, "1 came");
         it.Offer(10 * MS, {5, 6});
     });
     At(30 * MS, [&] { it.Offer(30 * MS, {8}); });
     At(60 * MS - 1, [&] { NS_TEST_EXPECT_MSG_EQ(it.Left().empty(), true, "they wait for 4"); });
     At(60 * MS + 1, [&] {
-        NS_TEST_EXPECT_MSG_EQ((it.Left() == Numbers{5, 6}), true, "for 50 ms, and 8 still does");
+        NS_TEST_EXPECT_MSG_EQ((it.Left() == SequenceNumbers{5, 6}),
+                              true,
+                              "for 50 ms, and 8 still does");
         it.Offer(60 * MS + 1, {4});
-        NS_TEST_EXPECT_MSG_EQ((it.Left() == Numbers{4}), true, "too late, it leaves at once");
+        NS_TEST_EXPECT_MSG_EQ((it.Left() == SequenceNumbers{4}),
+                              true,
+                              "too late, it leaves at once");
     });
     RunUntil(SECOND);
-    NS_TEST_EXPECT_MSG_EQ((it.Left() == Numbers{8}), true, "after its own 50 ms");
+    NS_TEST_EXPECT_MSG_EQ((it.Left() == SequenceNumbers{8}), true, "after its own 50 ms");
     const UplinksReport told = it.buffer.Report();
     NS_TEST_EXPECT_MSG_EQ(told.givenUp, 2, "4 and 7");
     NS_TEST_EXPECT_MSG_EQ(told.late, 1, "4");
@@ -189,14 +193,16 @@ TEST_CASE(SimulationTestCase, FullReorderBufferTest, "A full buffer gives up the
     Buffer it(ReorderSpec{4, SECOND, false, 0});
     At(0, [&] {
         it.Offer(0, {0, 2, 4});
-        NS_TEST_EXPECT_MSG_EQ((it.Left() == Numbers{0}), true, "1 is missing");
+        NS_TEST_EXPECT_MSG_EQ((it.Left() == SequenceNumbers{0}), true, "1 is missing");
         it.Offer(0, {5});
-        NS_TEST_EXPECT_MSG_EQ((it.Left() == Numbers{2}), true, "2 to 5 fit; now 3 is missing");
+        NS_TEST_EXPECT_MSG_EQ((it.Left() == SequenceNumbers{2}),
+                              true,
+                              "2 to 5 fit; now 3 is missing");
         it.Offer(0, {100});
-        NS_TEST_EXPECT_MSG_EQ((it.Left() == Numbers{4, 5}), true, "97 to 100 fit");
+        NS_TEST_EXPECT_MSG_EQ((it.Left() == SequenceNumbers{4, 5}), true, "97 to 100 fit");
     });
     RunUntil(2 * SECOND);
-    NS_TEST_EXPECT_MSG_EQ((it.Left() == Numbers{100}), true, "its time came");
+    NS_TEST_EXPECT_MSG_EQ((it.Left() == SequenceNumbers{100}), true, "its time came");
 }
 
 TEST_CASE(SimulationTestCase, MlvpnBufferTest, "MLVPN's buffer is emptied when nothing comes")
@@ -205,24 +211,28 @@ TEST_CASE(SimulationTestCase, MlvpnBufferTest, "MLVPN's buffer is emptied when n
     At(0, [&] { it.Offer(0, {0, 2}); });
     At(40 * MS, [&] { it.Offer(40 * MS, {4, 3}); });
     At(80 * MS, [&] {
-        NS_TEST_EXPECT_MSG_EQ((it.Left() == Numbers{0}), true, "each packet begins the time anew");
+        NS_TEST_EXPECT_MSG_EQ((it.Left() == SequenceNumbers{0}),
+                              true,
+                              "each packet begins the time anew");
         it.Offer(80 * MS, {0, 9});
-        NS_TEST_EXPECT_MSG_EQ((it.Left() == Numbers{0, 9}),
+        NS_TEST_EXPECT_MSG_EQ((it.Left() == SequenceNumbers{0, 9}),
                               true,
                               "one is late, and one twice as far as there is room");
     });
     RunUntil(SECOND);
-    NS_TEST_EXPECT_MSG_EQ((it.Left() == Numbers{2, 4, 3, 0, 9}),
+    NS_TEST_EXPECT_MSG_EQ((it.Left() == SequenceNumbers{2, 4, 3, 0, 9}),
                           true,
                           "as they came, and late ones once more");
     At(SECOND, [&] {
         it.Offer(SECOND, {50, 49, 51, 48, 47, 46, 45, 44, 53});
-        NS_TEST_EXPECT_MSG_EQ((it.Left() == Numbers{50, 49, 51, 48, 47, 46, 45, 44, 53}),
+        NS_TEST_EXPECT_MSG_EQ((it.Left() == SequenceNumbers{50, 49, 51, 48, 47, 46, 45, 44, 53}),
                               true,
                               "six late ones take all places, and then packets pass");
     });
     RunUntil(2 * SECOND);
-    NS_TEST_EXPECT_MSG_EQ((it.Left() == Numbers{49, 48, 47, 46, 45, 44}), true, "once more");
+    NS_TEST_EXPECT_MSG_EQ((it.Left() == SequenceNumbers{49, 48, 47, 46, 45, 44}),
+                          true,
+                          "once more");
 }
 
 } // namespace
