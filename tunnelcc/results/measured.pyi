@@ -105,6 +105,9 @@ class ConnectionPart(Part):
     """Data segments sent."""
     retransmits: int | None
     """Retransmitted segments."""
+    udp_socket_drops: int | None
+    """Datagrams that the receiver's full UDP socket dropped (UdpRcvbufErrors of Linux; NaN: TCP, or
+    reading costs no CPU time)."""
     rtos: int | None
     """Retransmission time-outs."""
     tail_loss_probes: int | None
@@ -239,6 +242,11 @@ class TunnelPart(Part):
     relay_drops: int | None
     """Packets that the relay dropped through which the tunnel goes, because its queue was full or
     its client had sent none yet (NaN: through none)."""
+    queue_drops: int | None
+    """Packets that the program dropped because the QUIC connection's queue of datagrams was full
+    (NaN: no QUIC)."""
+    too_large: int | None
+    """Packets that were dropped because they fit into no QUIC packet (NaN: no QUIC)."""
     inner_packets: int | None
     """Packets that the program took from the device."""
     inner_bytes: int | None
@@ -269,6 +277,24 @@ class TunnelPart(Part):
     """Mean time until recovery, s."""
     fec_recovery_delay_p95: float | None
     """95th percentile of the time until recovery, s."""
+    uplinks_reordered: float | None
+    """Share of a tunnel's packets that came after one that was sent later, over another route (RFC
+    4737; NaN: they have one route)."""
+    uplinks_extent_mean: float | None
+    """Mean of how many arrivals ago the first such one came (reordering extent)."""
+    uplinks_extent_max: int | None
+    """Greatest of these."""
+    uplinks_left_reordered: float | None
+    """Share of the packets that left the tunnel after one that was sent later."""
+    uplinks_hol_delay_mean: float | None
+    """Mean time that a packet waited in the reorder buffer for earlier ones (head-of-line delay),
+    s."""
+    uplinks_hol_delay_p95: float | None
+    """95th percentile of these times, s."""
+    uplinks_late: int | None
+    """Packets that came when the reorder buffer had given them up."""
+    uplinks_given_up: int | None
+    """Packets for which the reorder buffer let others wait no longer."""
 
 class HostPart(Part):
     """A host."""
