@@ -14,6 +14,7 @@ from typing import Any
 from markdown_it import MarkdownIt
 
 from tunnelcc import catalog, words
+from tunnelcc.catalog.quic_datagram import QuicDatagramEntry
 from tunnelcc.catalog.relay import RelayEntry
 from tunnelcc.config.queue import Discipline
 from tunnelcc.errors import Problem
@@ -59,6 +60,13 @@ def tunnel_named(name: str) -> dict[str, str]:
     entry = catalog.load(name)
     needs_rate = isinstance(entry, RelayEntry) and entry.rudp is not None
     return {"name": name, "rate": "20Mbps"} if needs_rate else {"name": name}
+
+
+def flow_carried_by(name: str) -> dict[str, str]:
+    """Return the keys of a flow that a tunnel of the catalogue carries: TCP, or else UDP."""
+    entry = catalog.load(name)
+    is_for_udp = isinstance(entry, QuicDatagramEntry) and entry.carries.what == "udp"
+    return {"transport": "udp", "rate": "5Mbps"} if is_for_udp else {}
 
 
 def discipline_with(parameter: str) -> str:

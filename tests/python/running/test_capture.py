@@ -19,6 +19,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 import tunnelcc as tc
+from helpers import flow_carried_by
 from tunnelcc import catalog
 
 _TSHARK = (
@@ -141,7 +142,8 @@ def _captured(name, file, outside, inside):
     path = {"rate": "20Mbps", "rtt": "20ms", "buffer": "10MiB", "ip": outside}
     rate = {"rate": "10Mbps"} if name == "finalspeed" else {}
     tunnel = {"name": name, "ip": inside, **rate}
-    table = _LOSSY | {"path": path, "duration": "0.3s", "tunnel": tunnel}
+    flow = flow_carried_by(name) or {"cc": "cubic"}
+    table = _LOSSY | {"path": path, "duration": "0.3s", "tunnel": tunnel, "flows": [flow]}
     capture = tc.Capture(file, at=["client"], snap="full")
     return tc.run(table, capture=capture), capture, table
 
@@ -271,7 +273,8 @@ def test_tshark_understands_the_headers_that_a_capture_keeps(name, tmp_path, tsh
     file = tmp_path / "headers.pcapng"
     tunnel = {"name": name} | ({"rate": "10Mbps"} if name == "finalspeed" else {})
     table = {"tunnel": tunnel, "path": {"rate": "10Mbps", "rtt": "20ms"}, "duration": "300ms"}
-    tc.run(table | {"flows": {"bytes": "20kB"}}, capture=tc.Capture(file, at=["path", "client"]))
+    flow = flow_carried_by(name) or {"bytes": "20kB"}
+    tc.run(table | {"flows": flow}, capture=tc.Capture(file, at=["path", "client"]))
     assert tshark(file, "frame.number", only="_ws.malformed") == []
     if name == "wireguard":
         counters = [row[0] for row in tshark(file, "wg.counter", only="wg")]

@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import tunnelcc as tc
-from helpers import tunnel_named
+from helpers import flow_carried_by, tunnel_named
 from tunnelcc import catalog, scenario
 from tunnelcc.store import FAILED, METRICS, RUN, Store, StoreError, run_id, runfile, summary
 from tunnelcc.store import record as records
@@ -402,7 +402,11 @@ def test_what_changes_the_run_changes_its_id():
 
 def test_every_tunnel_of_the_catalogue_is_another_run():
     tunnels = [None, *(tunnel_named(name) for name in catalog.names())]
-    assert len({run_id(tc.Experiment(tunnel=tunnel)) for tunnel in tunnels}) == len(tunnels)
+    made = [
+        tc.Experiment(tunnel=it, flows=[flow_carried_by(it["name"]) if it else {}])
+        for it in tunnels
+    ]
+    assert len({run_id(it) for it in made}) == len(tunnels)
 
 
 def test_how_it_is_written_does_not():
