@@ -101,3 +101,16 @@ def test_bytes_of_cakes_overhead_are_from_0_to_256(overhead, fits):
     else:
         with pytest.raises(tc.ConfigError, match="overhead"):
             queue("cake", overhead=overhead)
+
+
+def test_a_discipline_with_defaults_is_written_as_its_name():
+    assert queue("codel").model_dump() == "codel"
+    written = queue("codel", target="7ms").model_dump()
+    assert written.keys() == {"name", "target"}
+
+
+def test_limits_of_keys_are_allowed():
+    assert queue("codel", interval="60s").interval == 60
+    with pytest.raises(tc.ConfigError, match="interval"):
+        queue("codel", interval="60.5s")
+    assert queue("red", min_threshold="1B", max_threshold="2B").min_threshold.bytes == 1

@@ -9,7 +9,7 @@ import xarray as xr
 from scipy import stats
 
 from tunnelcc import metrics
-from tunnelcc.metrics.confidence import student
+from tunnelcc.metrics.confidence import fewest_and_most, student
 
 
 def test_a_confidence_interval_is_students():
@@ -53,3 +53,9 @@ def test_confidence_covers_the_true_mean_as_often_as_it_says():
     interval = metrics.confidence_interval(xr.DataArray(draws, dims=("run", "seed")), level=0.9)
     covered = (interval["low"] < 5) & (interval["high"] > 5)
     assert float(covered.mean()) == pytest.approx(0.9, abs=0.015)
+
+
+def test_runs_are_counted_where_there_are_any():
+    nan = float("nan")
+    assert fewest_and_most(np.array([[1, nan, nan], [1, 2, 3], [nan] * 3])) == (1, 3)
+    assert fewest_and_most(np.full((2, 3), nan)) == (3, 3)

@@ -122,3 +122,13 @@ def test_one_sample_tells_no_time():
     assert metrics.settling_time(rate, time, since=0, until=1) == 0
     assert math.isnan(metrics.rise_time(rate, time, start=2))
     assert math.isnan(metrics.dip_interval([], []))
+
+
+def test_means_over_half_a_second_settle_where_samples_never_do():
+    swinging = np.where(np.arange(600) % 5 == 0, 5.0, 0.0)  # its means are 1, and its median 0
+    rate = np.where(TIME < 40, swinging, 1.0)
+    assert metrics.settling_time(rate, TIME, since=10, until=60) == 0
+
+
+def test_a_rate_that_is_just_near_enough_has_risen():
+    assert metrics.rise_time(step(20, 1, 2), TIME, start=5, within=0.5) == pytest.approx(0.1)

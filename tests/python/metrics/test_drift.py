@@ -183,3 +183,10 @@ def test_shares_that_have_not_converged_are_found():
     # In three of the others, the share of BBR changes by less than a quarter in this time, and in
     # one by 37 %, not told from chance.
     assert sum(hits) >= 11, hits
+
+
+@pytest.mark.parametrize("unit", [1e-9, 1e-3, 1e9])
+def test_the_change_does_not_depend_on_the_unit(unit):
+    rate = 10 + 10 * TIME / TIME[-1] + 2 * np.convolve(NOISE, np.ones(40) / 40, "same")
+    assert drift.change(rate) > 0
+    assert drift.change(unit * rate) == pytest.approx(drift.change(rate))

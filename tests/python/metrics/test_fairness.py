@@ -157,3 +157,9 @@ def test_shares_of_a_link_that_carries_nothing_are_not_numbers():
     assert np.isnan(
         metrics.max_min_shares([0, 0], metrics.max_min_allocation(0, [math.inf, 1]))
     ).all()
+
+
+def test_the_goodputs_of_a_user_add_up():
+    assert metrics.group_totals([1, 2, 4], ["a", "b", "a"]) == {"a": 5, "b": 2}
+    with pytest.raises(ValueError, match="zip"):
+        metrics.group_totals([1, 2, 4], ["a", "b"])

@@ -121,3 +121,11 @@ def test_an_unknown_reference_is_told_with_the_nearest_name():
     with pytest.raises(ConfigError, match=r"one of cc=bbr or tunnel.cc=bbr"):
         question(both, "bbr")
     assert question({"cc": ("cc", ["bbr"], True)}, None) is None
+
+
+def test_without_a_ratio_pairs_gain_as_much_and_the_next_look_is_the_largest():
+    x, y = np.array([5.0, 6.0, 7.5]), np.array([-1.0, 0.5, 0.8])
+    found = paired.difference(x, y)
+    variances = np.var(x, ddof=1) + np.var(y, ddof=1)
+    assert found.gain == pytest.approx(variances / np.var(x - y, ddof=1))
+    assert paired.next_pairs(found, 0.01, 0.95, 0.95) == 30  # ten times as many

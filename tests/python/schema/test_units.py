@@ -145,6 +145,7 @@ def test_wrong_units_are_explained(parse, value, hint):
         (0.5, "bit/s", 1e3, 400e9, "500kbps"),
         (2.5e7, "bit/s", 1e3, 400e9, "25Mbps"),
         ("900", "bit/s", 1e3, 10e6, "900kbps"),
+        (1000, "bit/s", 1e3, 400e9, "1kbps"),
         (-3, "bit/s", 1e3, 10e6, ""),
     ],
 )

@@ -69,3 +69,8 @@ def test_what_there_is_not_is_a_dash():
 def test_shares_that_differ_are_a_range():
     assert quantities.percents([0.5, 0.5]) == "50 %"
     assert quantities.percents([0.9, 0.95, 0.92]) == "90 to 95 %"
+
+
+def test_numbers_of_a_thousand_keep_their_digits_and_kibibytes_have_1024_bytes():
+    assert [quantities.short(it) for it in (999.4, 1000, 123_456)] == ["999", "1000", "123456"]
+    assert quantities.KIBIBYTES.text(65_536) == "64 KiB"
