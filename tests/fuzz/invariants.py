@@ -21,7 +21,8 @@ _TIMESTAMP = 1.1e-3  # s, an RTT from timestamps may be less by as much
 _MAY_LACK = re.compile(
     r".*_at|arq_.*|tunnel_fec_.*|flow_message_latency_.*|link_(marks|policer_drops)|srtt|ssthresh"
     r"|.*_estimate|mss|link_(mtu_drops|fragmented|fragment_drops)"
-    r"|(flow|cross_traffic|ping)_(delay_.*|jitter|play_delay)|.*_relay_drops|udp_socket_drops"
+    r"|(flow|cross_traffic|ping)_(delay_.*|jitter|play_delay)|.*_relay_drops|(tunnel_queue|udp_socket)_drops"
+    r"|tunnel_(too_large|uplinks_.*)"
     r"|flow_(sent|received|expected|resent|reordered|late)|cwnd|congestion_events"
 )
 # Metrics that are changes, and so have a sign.
