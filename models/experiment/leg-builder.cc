@@ -246,16 +246,12 @@ LegBuilder::AddKcp(const LegParts& given, const KcpSpec& kcp)
 Leg&
 LegBuilder::AddRudp(const LegParts& given, const RudpSpec& rudp, LegEnds<RudpSession>& sessions)
 {
-    LegParts parts = WithUdpTaps(given);
-    const PerEnd<UdpSocket*> sockets = AddSockets(parts);
+    const LegParts parts = WithUdpTaps(given);
     const auto clocks = DrawsOf(RandomComponent::ARQ_CLOCK, parts.number);
-    Leg& leg =
-        m_legs.emplace_back(Leg{parts.role,
-                                parts.hop,
-                                "rudp",
-                                MakeRudpEnds(m_loop, rudp, sessions, parts.channels, clocks)});
-    leg.sockets = {sockets.client, sockets.server};
-    return leg;
+    return m_legs.emplace_back(Leg{parts.role,
+                                   parts.hop,
+                                   "rudp",
+                                   MakeRudpEnds(m_loop, rudp, sessions, parts.channels, clocks)});
 }
 
 Leg&

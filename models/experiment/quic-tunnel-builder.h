@@ -11,20 +11,16 @@ namespace tunnelcc
 {
 
 /// Makes a tunnel that carries packets in DATAGRAM frames.
-class QuicTunnelBuilder final : public PacketTunnelBuilder
+class QuicTunnelBuilder final : public CarriedTunnelBuilder
 {
   public:
-    /// \param number of the tunnel in the experiment's list
-    /// \param firstCarrier as of RelayBuilder
+    /// \param number,firstCarrier as of CarriedTunnelBuilder
     QuicTunnelBuilder(const Site& site,
                       const QuicTunnelSpec& spec,
                       uint32_t number,
                       uint32_t firstCarrier);
 
     void Begin() override;
-    Sockets AddFlow(uint32_t index, Flow& flow) override;
-    PerEnd<Channel> AddDatagrams(const FlowSpec& spec, UdpParts& parts) override;
-    PerEnd<Channel> ChannelsFor(const FlowSpec& flow) override;
     EventSources Dial() override;
 
     PacketTunnel* Packets() const override
@@ -33,11 +29,13 @@ class QuicTunnelBuilder final : public PacketTunnelBuilder
     }
 
   private:
+    PacketDevice& Device(End sender) override
+    {
+        return m_packets->Device(sender);
+    }
+
     const QuicTunnelSpec& m_spec;
-    const uint32_t m_number;
-    const uint32_t m_firstCarrier;
-    Leg* m_carrier{nullptr}; //!< from Begin() on, as the next
-    std::unique_ptr<QuicTunnel> m_packets;
+    std::unique_ptr<QuicTunnel> m_packets; //!< from Begin() on
 };
 
 } // namespace tunnelcc

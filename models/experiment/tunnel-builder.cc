@@ -68,6 +68,55 @@ PacketTunnelBuilder::BetweenGateways(const FlowSpec& flow, End sender, const Cha
     return channel;
 }
 
+LegParts
+CarriedTunnelBuilder::CarrierParts(const TcpSpec& tcp,
+                                   const CongestionSpec& cc,
+                                   uint32_t route,
+                                   const std::optional<FlowSpec>& under)
+{
+    const FlowSpec& first = FirstThrough(m_site.spec, m_number);
+    FlowSpec crossing = first;
+    crossing.sender = first.access.Near(first.sender);
+    crossing.extraDelay = DelaysInTunnel(first);
+    return {LegRole::CARRIER,
+            0,
+            m_firstCarrier,
+            tcp,
+            cc,
+            under ? m_site.ChannelsThrough(*under->tunnel, *under)
+                  : m_site.ChannelsOf(route, crossing),
+            m_site.network.HostsOf(route),
+            m_number,
+            under ? InsideOf(*under) : PerEnd<std::optional<uint32_t>>{}};
+}
+
+PerEnd<Channel>
+CarriedTunnelBuilder::ChannelsFor(const FlowSpec& flow)
+{
+    Begin();
+    return MakePerEnd(End::CLIENT, [&](End sender) {
+        const Channel inside(Device(flow.access.Near(sender)));
+        return BetweenGateways(flow, sender, inside);
+    });
+}
+
+Sockets
+CarriedTunnelBuilder::AddFlow(uint32_t index, Flow& flow)
+{
+    const PerEnd<Channel> channels = ChannelsFor(m_site.spec.flows[index]);
+    Sockets sockets = m_site.legs.AddApp(index, flow, std::nullopt, channels);
+    flow.legs.push_back(m_carrier);
+    return sockets;
+}
+
+PerEnd<Channel>
+CarriedTunnelBuilder::AddDatagrams(const FlowSpec& spec, UdpParts& parts)
+{
+    const PerEnd<Channel> channels = ChannelsFor(spec);
+    parts.flow.legs.push_back(m_carrier);
+    return channels;
+}
+
 const FlowSpec&
 FirstThrough(const ExperimentSpec& spec, uint32_t number)
 {

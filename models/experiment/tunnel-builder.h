@@ -38,11 +38,12 @@ struct Site
     PerEnd<CaptureInterface> InterfacesOf(const FlowSpec& flow) const;
 };
 
-/// Opens a connection at its time.
+/// Opens a connection at its time. \tparam Socket with Connect(now)
+template <class Socket>
 class DialStart final : public EventSource
 {
   public:
-    DialStart(EventLoop& loop, ByteStream& socket, int64_t start)
+    DialStart(EventLoop& loop, Socket& socket, int64_t start)
         : EventSource(loop),
           m_socket(socket)
     {
@@ -55,7 +56,7 @@ class DialStart final : public EventSource
     }
 
   private:
-    ByteStream& m_socket;
+    Socket& m_socket;
 };
 
 using EventSources = std::vector<std::unique_ptr<EventSource>>;
@@ -118,6 +119,39 @@ class PacketTunnelBuilder : public TunnelBuilder
 
   private:
     std::deque<Gateway> m_gateways;
+};
+
+/// Makes a tunnel whose packets go through one connection, its carrier.
+class CarriedTunnelBuilder : public PacketTunnelBuilder
+{
+  public:
+    /// \param number of the tunnel in the experiment's list
+    /// \param firstCarrier as of RelayBuilder
+    CarriedTunnelBuilder(const Site& site, uint32_t number, uint32_t firstCarrier)
+        : PacketTunnelBuilder(site),
+          m_number(number),
+          m_firstCarrier(firstCarrier)
+    {
+    }
+
+    Sockets AddFlow(uint32_t index, Flow& flow) override;
+    PerEnd<Channel> AddDatagrams(const FlowSpec& spec, UdpParts& parts) override;
+    PerEnd<Channel> ChannelsFor(const FlowSpec& flow) override;
+
+  protected:
+    /// What the carrier is made of. \param route,under of the tunnel
+    LegParts CarrierParts(const TcpSpec& tcp,
+                          const CongestionSpec& cc,
+                          uint32_t route,
+                          const std::optional<FlowSpec>& under);
+    /// The device into which a host sends. \pre Begin() was called
+    virtual PacketDevice& Device(End sender) = 0;
+
+    const uint32_t m_number;
+    Leg* m_carrier{nullptr}; //!< from Begin() on
+
+  private:
+    const uint32_t m_firstCarrier;
 };
 
 /// The first flow through a tunnel, or the tunnel whose packets are one.

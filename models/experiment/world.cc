@@ -135,8 +135,9 @@ World::Start()
     {
         if (ByteStream* first = m_flows[index].first)
         {
-            m_starts.push_back(
-                std::make_unique<DialStart>(m_site.loop, *first, m_spec.flows[index].start));
+            m_starts.push_back(std::make_unique<DialStart<ByteStream>>(m_site.loop,
+                                                                       *first,
+                                                                       m_spec.flows[index].start));
         }
     }
     for (const auto& tunnel : m_tunnels)
