@@ -18,7 +18,7 @@ from matplotlib.figure import Figure
 
 import tunnelcc as tc
 from tunnelcc.metrics import aggregation_benefit
-from tunnelcc.plots import style
+from tunnelcc.plots import gallery, style
 from tunnelcc.running.aggregation import over
 
 HERE = Path(__file__).parent
@@ -105,10 +105,7 @@ def measure() -> None:
                 row = measured(line, {panel: float(place)})
                 rows.append({"panel": panel, "x": place, "line": line, **row})
                 print(rows[-1], flush=True)
-    with TABLE.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, rows[0])
-        writer.writeheader()
-        writer.writerows(rows)
+    gallery.write_table(rows, TABLE)
 
 
 def draw() -> Figure:

@@ -16,7 +16,7 @@ import matplotlib as mpl
 from matplotlib.figure import Figure
 
 import tunnelcc as tc
-from tunnelcc.plots import style
+from tunnelcc.plots import gallery, style
 
 HERE = Path(__file__).parent
 TABLE = HERE / "runs.csv"
@@ -90,10 +90,7 @@ def measure() -> None:
             "sum_mbps": round(ideal, 3), "hol_delay_ms": round(delay, 2),
         })  # fmt: skip
         print(rows[-1], flush=True)
-    with TABLE.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, rows[0])
-        writer.writeheader()
-        writer.writerows(rows)
+    gallery.write_table(rows, TABLE)
 
 
 def draw() -> Figure:

@@ -19,7 +19,7 @@ from matplotlib.figure import Figure
 
 import tunnelcc as tc
 from tunnelcc.metrics import drift
-from tunnelcc.plots import style
+from tunnelcc.plots import gallery, style
 
 HERE = Path(__file__).parent
 TABLE = HERE / "settled.csv"
@@ -94,10 +94,7 @@ def measure() -> None:
     for loss, inside, way in itertools.product(LOSSES, INSIDE, WAYS):
         rows.append(point(inside, loss, way))
         print(rows[-1], flush=True)
-    with TABLE.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, rows[0], lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+    gallery.write_table(rows, TABLE)
 
 
 def draw() -> Figure:

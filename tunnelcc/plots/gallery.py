@@ -57,7 +57,7 @@ def main(
                 figure = figures[name](opener(options.store))
             save(figure, options.output / f"{name}.svg")
         if name in tables:
-            _write(tables[name](opener(options.store)), options.output / f"{name}.csv")
+            write_table(tables[name](opener(options.store)), options.output / f"{name}.csv")
 
 
 def table(sweep: Any, **quantities: tuple[str, Any]) -> list[Row]:
@@ -94,8 +94,9 @@ def _written(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _write(rows: Sequence[Row], file: Path) -> None:
-    with file.open("w", newline="") as out:
+def write_table(rows: Sequence[Mapping[str, Any]], file: Path) -> None:
+    """Write rows with the same columns as a CSV file."""
+    with file.open("w", newline="", encoding="utf-8") as out:
         writer = csv.DictWriter(out, list(rows[0]), lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
