@@ -7,11 +7,11 @@ models, limits, tables and figures read it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import inf
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from tunnelcc.config.hosts import Hosts
 from tunnelcc.config.keys import ExperimentKeys
@@ -84,10 +84,6 @@ class ResolvedNetwork:
     flows: tuple[ResolvedFlow, ...]
     cross_traffic: tuple[ResolvedFlow, ...] = ()
     pings: tuple[ResolvedFlow, ...] = ()
-
-    def is_like(self, other: ResolvedNetwork) -> bool:
-        """Whether it is the other, or the same with another seed: see with_draws_of()."""
-        return self.topology is other.topology
 
     @property
     def everyone(self) -> tuple[ResolvedFlow, ...]:
@@ -270,3 +266,22 @@ def numbered(keys: Sequence[object]) -> list[int]:
     """Return a number for each key, from 0 without gaps, in order of first appearance."""
     numbers = {key: number for number, key in enumerate(dict.fromkeys(keys))}
     return [numbers[key] for key in keys]
+
+
+_Made = TypeVar("_Made")
+
+
+class OfAllSeeds(Generic[_Made]):
+    """What is made once for all seeds of an experiment. It keeps the latest.
+
+    Networks that differ in their draws alone have one topology: see with_draws_of().
+    """
+
+    def __init__(self) -> None:
+        self._latest: tuple[Topology, _Made] | None = None
+
+    def of(self, network: ResolvedNetwork, make: Callable[[], _Made]) -> _Made:
+        """Return what belongs to a network, or to the same one with another seed."""
+        if self._latest is None or self._latest[0] is not network.topology:
+            self._latest = network.topology, make()
+        return self._latest[1]

@@ -17,7 +17,7 @@ from tunnelcc.config import CrossTraffic, Flow, Hosts, Ping
 from tunnelcc.hosts.kernels import kernels
 from tunnelcc.network.draws import uniform
 from tunnelcc.network.multipath import Multipath
-from tunnelcc.network.resolved import ResolvedNetwork, ResolvedTunnel
+from tunnelcc.network.resolved import OfAllSeeds, ResolvedNetwork, ResolvedTunnel
 from tunnelcc.network.topology import ResolvedLink, Route, Step, half_of
 from tunnelcc.network.traffic import Traffic
 from tunnelcc.network.tunnels import Gateways, PacketTunnel
@@ -48,14 +48,11 @@ def experiment_spec(experiment: Experiment) -> Spec:
 
 def network_spec(network: ResolvedNetwork) -> Spec:
     """Return the specification of an experiment whose network is known."""
-    global _latest
-    if (builder := _latest) is None or not network.is_like(builder.network):
-        _latest = builder = _Builder(network)
-    return builder.spec(network)
+    return _builders.of(network, lambda: _Builder(network)).spec(network)
 
 
-#: Of the experiment before: the next one is often the same with another seed.
-_latest: _Builder | None = None
+#: A sweep's next experiment is often the one before with another seed.
+_builders: OfAllSeeds[_Builder] = OfAllSeeds()
 
 
 class _Builder:

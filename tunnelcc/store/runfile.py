@@ -32,7 +32,7 @@ import numpy as np
 
 from tunnelcc import system
 from tunnelcc.errors import ConfigError, RunError, TunnelccError
-from tunnelcc.network.resolved import ResolvedNetwork
+from tunnelcc.network.resolved import OfAllSeeds
 from tunnelcc.results import provenance
 from tunnelcc.results.result import Result
 from tunnelcc.scenario import Experiment
@@ -98,23 +98,23 @@ def encode(experiment: Experiment, outcome: Result | RunError, *, series: bool =
     return b"%s%d\n%s %d\n%s\n%s" % (_MAGIC, FORMAT, _digest(text).encode(), len(body), text, body)
 
 
-#: The experiment before, and what it has in the head: the next one is often it with another seed.
-_latest: tuple[ResolvedNetwork, dict[str, Any]] | None = None
+_heads: OfAllSeeds[dict[str, Any]] = OfAllSeeds()
 
 
 def _head_of(experiment: Experiment) -> dict[str, Any]:
     """Return what a file's head has of an experiment."""
-    global _latest
-    if _latest is None or not experiment.resolved.is_like(_latest[0]):
-        head: dict[str, Any] = {"experiment": experiment.table()}
-        named = [*_files(head)]
-        if files := {name: _sha256(name) for name, is_trace in named if not is_trace}:
-            head["files"] = files
-        if any(not Path(name).is_absolute() for name, _ in named):
-            head["directory"] = str(Path.cwd())
-        _latest = experiment.resolved, head
-    head = _latest[1]
+    head = _heads.of(experiment.resolved, lambda: _new_head_of(experiment))
     return {**head, "experiment": {**head["experiment"], "seed": experiment.seed}}
+
+
+def _new_head_of(experiment: Experiment) -> dict[str, Any]:
+    head: dict[str, Any] = {"experiment": experiment.table()}
+    named = [*_files(head)]
+    if files := {name: _sha256(name) for name, is_trace in named if not is_trace}:
+        head["files"] = files
+    if any(not Path(name).is_absolute() for name, _ in named):
+        head["directory"] = str(Path.cwd())
+    return head
 
 
 def _body(result: Result) -> bytes:

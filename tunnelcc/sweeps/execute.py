@@ -16,7 +16,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tunnelcc.errors import ConfigError, TunnelccError
-from tunnelcc.network.resolved import ResolvedNetwork
+from tunnelcc.network.resolved import OfAllSeeds
 from tunnelcc.output.progress import RunsProgress
 from tunnelcc.results.result import Result
 from tunnelcc.running import runner
@@ -168,7 +168,7 @@ class _Queue:
         self._waiting: list[tuple[float, int, str]] = []  # a heap: −work, order, id
         self._pending: dict[str, Experiment] = {}  # waiting, or running
         self._tasks: dict[str, Task] = {}  # waiting
-        self._like: tuple[ResolvedNetwork, bytes] | None = None  # of the last task
+        self._like: OfAllSeeds[bytes] = OfAllSeeds()  # Task.like
         self._seen = 0
         self._work = self._work_done = 0.0
 
@@ -235,10 +235,8 @@ class _Queue:
         return True
 
     def _task(self, experiment: Experiment, spec: str) -> Task:
-        network = experiment.resolved
-        if self._like is None or not network.is_like(self._like[0]):
-            self._like = network, pickle.dumps(experiment)
-        return Task(self._like[1], experiment.seed, spec, self._timeout, self._series)
+        like = self._like.of(experiment.resolved, lambda: pickle.dumps(experiment))
+        return Task(like, experiment.seed, spec, self._timeout, self._series)
 
     def _add(self, id_: str) -> None:
         self._tally.ids.append(id_)
