@@ -216,6 +216,12 @@ def read(source: str, table: Any) -> Measurement:
     )  # fmt: skip
 
 
+def _grain(samples: list[dict[str, Any]], block: float) -> float:
+    """Return the bytes that a receiver counts at once: a block in some versions (3.21), else 0."""
+    counts = [number(it.get("bytes"), 0.0) for it in samples]
+    return block if all(it % block == 0 for it in counts) else 0.0
+
+
 def _stream(
     name: str, samples: list[dict[str, Any]], mss: float, congestion: str, omitted: float, *,
     sends: bool, is_down: bool, total: dict[str, Any], datagrams: dict[str, Any] | None,
@@ -238,7 +244,7 @@ def _stream(
         counted="acked" if is_exact else "written" if sends else "received",
         start=max(number(samples[0].get("start"), 0.0), 0.0),
         resent=max(number(sent.get("retransmits")), 0.0),
-        grain=0.0 if is_exact else block,
+        grain=0.0 if is_exact else block if sends else _grain(samples, block),
     )  # fmt: skip
     if datagrams is not None:
         udp = table_of(total.get("udp"))

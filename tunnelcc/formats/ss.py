@@ -18,6 +18,7 @@ _FIELDS = {
     "received": re.compile(rf"\bbytes_received:{_NUMBER}"),
     "delivered": re.compile(rf"\bdelivered:{_NUMBER}"),
     "rtt": re.compile(rf"\brtt:{_NUMBER}/"),
+    "heard": re.compile(rf"\brcv_rtt:{_NUMBER}"),
     "cwnd": re.compile(rf"\bcwnd:{_NUMBER}"),
     "resent": re.compile(r"\bretrans:\d+/(\d+)"),
     "window": re.compile(rf"\bsnd_wnd:{_NUMBER}"),
@@ -131,7 +132,8 @@ def _stream(
     if way == "received":
         nothing = np.full(len(rates), np.nan)
         return Stream(
-            name, moment[1:] - begin, rates, nothing, nothing, nothing, min_rtt=least,
+            name, moment[1:] - begin, rates, columns["heard"][1:] / 1e3, nothing, nothing,
+            min_rtt=least,
             mss=segment_size(_found(_RECEIVED_MSS, line)), counted="received", is_down=is_down,
             start=float(moment[0] - begin),
         )  # fmt: skip

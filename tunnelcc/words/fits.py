@@ -50,6 +50,8 @@ REASONS = {
     "limited": "the flow was limited by {limit}, which tells nothing of the link: several flows "
     "(iperf3 -P 8) or UDP (iperf3 -u) would",
     "plateau": "most seconds have the same goodput, and few have more",
+    "windows_and_rtts": "congestion windows over RTTs, whose ratio stays while a queue varies",
+    "bbr": "the goodput of BBR, which is the link's but for probes of the RTT",
     "filling_flow": "a flow that fills it would tell: CUBIC, with windows larger than rate × RTT",
     "retransmissions": "retransmissions; the queue's drops and needless ones count, too",
     "no_counts": "the file counts no retransmissions: iperf3, ss or a capture would",

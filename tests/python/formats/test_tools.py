@@ -154,6 +154,8 @@ def test_a_log_of_ss_at_the_receiver_tells_what_arrived(tmp_path):
     assert stream.goodput == pytest.approx(4e6)
     assert stream.min_rtt == 0.0405
     assert np.isnan(stream.rtt).all()
+    file.write_text(file.read_text().replace("minrtt", "rcv_rtt:61.25 minrtt"))
+    assert read(file).streams[0].rtt == pytest.approx(0.06125)  # not 42 ms, of its own few segments
 
 
 def flow(**changes):

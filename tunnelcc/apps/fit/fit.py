@@ -17,10 +17,11 @@ from numpy.typing import NDArray
 
 import tunnelcc as tc
 from tunnelcc.analysis.values import Estimate, Reason
-from tunnelcc.apps.fit.direct import Direct, estimate
+from tunnelcc.apps.fit.direct import Direct
 from tunnelcc.apps.fit.features import as_measured, features
 from tunnelcc.apps.fit.reading import HEADER, RATES, RTTS, Reading, reading
 from tunnelcc.apps.fit.search import CONFIDENCE, interval, search
+from tunnelcc.apps.fit.windows import estimate
 from tunnelcc.errors import ConfigError, Problem, RunError, TunnelccError
 from tunnelcc.formats.measurement import Measurement, merged
 from tunnelcc.formats.read import read
@@ -234,6 +235,7 @@ def _searched(
     """Return what simulations tell besides."""
     prior = _Prior(found, estimates)
     target = features(_cut(found), found.since, found)
+    rate = estimates["rate"].value
     part = max(runs // 8, 1)  # for each queue, after the search
     searched = runs - part * (1 + len(QUEUES))
     try:
@@ -273,13 +275,16 @@ def _searched(
             estimates[name] = it._replace(reason=estimates[name].reason)
     fit_ = Fit(found, estimates, limit, share, len(ran), other, queue)
     best = fit_, simulator.check(fit_.table)
-    nearest = _most_alike([it for it in ran if it is not None], target)
-    for near in nearest[: _TRIES - 1]:
+    # The values that are not told are those of a plain path, or of the runs that are most like the
+    # measurement.
+    nearest = _most_alike([it for it in ran if it is not None], target)[: _TRIES - 1]
+    candidates = [(_DROP_TAIL, _plain(found, estimates) | {"rate": rate})]
+    candidates += [(it.queue, it.values) for it in nearest]
+    for queue, values in candidates:
         if not best[1].misfits:
             break
-        # The values that are not told are those of the run that is most like the measurement.
-        moved = {name: near.values[name] for name in _SEARCHED if not estimates[name].is_told}
-        best = _better(best, replace(fit_, estimates=_moved(estimates, moved), queue=near.queue),
+        moved = {name: values[name] for name in _SEARCHED if not estimates[name].is_told}
+        best = _better(best, replace(fit_, estimates=_moved(estimates, moved), queue=queue),
                        simulator)  # fmt: skip
     for _ in range(_MENDS):
         if not best[1].misfits:
@@ -298,6 +303,15 @@ def _searched(
         other = limit
     return replace(best[0], check=best[1], runs=len(ran), limit=named,
                    other=other if other != named else "")  # fmt: skip
+
+
+def _plain(found: Reading, estimates: dict[str, Estimate]) -> dict[str, float]:
+    """Return the values of a path without random loss, whose full queue made the highest RTT."""
+    values = {name: estimates[name].value for name in _SEARCHED}
+    known = found.rtt_series[1]
+    if known.size:
+        values["buffer"] = max(float(np.max(known)) - values["rtt"], _LEAST_QUEUE)
+    return values | {"loss": estimates["loss"].interval[0]}
 
 
 def _better(best: tuple[Fit, Check], other: Fit, simulator: _Simulator) -> tuple[Fit, Check]:
@@ -324,8 +338,10 @@ def _mended(found: Fit, check: Check, limit: str) -> dict[str, float]:
             changes["rate"] = values["rate"].value / ratio
         elif not values["loss"].is_told and values["loss"].value > 0:
             changes["loss"] = min(values["loss"].value * ratio**2, 0.5)
-    if abs(check.rtt_ratio - 1) > _NEAR and not values["buffer"].is_told:
-        base = values["rtt"].value
+    base, most = values["rtt"].value, values["rtt"].interval[1]
+    if abs(check.rtt_ratio - 1) > _NEAR and not values["rtt"].is_told:
+        changes["rtt"] = min(base / min(max(check.rtt_ratio, 0.3), 3.0), most)
+    elif abs(check.rtt_ratio - 1) > _NEAR and not values["buffer"].is_told:
         ours, theirs = check.rtt - base, check.measured_rtt - base
         if ours > 0 and theirs > 0:
             factor = min(max(theirs / ours, 0.3), 3.0)
@@ -390,7 +406,9 @@ class _Simulator:
         # Datagrams arrive; of a cut measurement, its first part counts.
         measured = found.arrived if found.is_datagrams else found.goodput_until(end)
         after = found.rtts_until(end)
-        is_told = len(after) > 0 and not found.is_datagrams
+        # What a receiver takes for the RTT is not what a sender does.
+        has_own = all(it.counted != "received" for it in found.streams)
+        is_told = len(after) > 0 and has_own and not found.is_datagrams
         rtt = float(np.mean(after)) if is_told else float("nan")
         known = [it for it in rtts if np.isfinite(it)]
         simulated = float(np.mean(known)) if known else float("nan")

@@ -16,13 +16,14 @@ import tunnelcc as tc
 from helpers import ROOT
 from tunnelcc.analysis.values import Reason
 from tunnelcc.apps.fit import fit as fits
+from tunnelcc.apps.fit import rates
 from tunnelcc.apps.fit.direct import proportion
 from tunnelcc.apps.fit.reading import reading
 from tunnelcc.apps.fit.search import _splines, _terms, interval, search
 from tunnelcc.formats import iperf3
 from tunnelcc.formats.measurement import Measurement, Pings, Stream
 from tunnelcc.words import fits as words
-from validation.paths import files_of, judged, known, truth_of
+from validation.paths import ORDER, files_of, judged, known, truth_of
 
 LINUX = ROOT / "tests" / "validation" / "data" / "linux" / "series"
 
@@ -213,7 +214,7 @@ def test_counts_that_fall_turn_no_interval_over():
     measured = flow(10e6, 0.05, cwnd=200)
     falling = replace(measured.streams[0], retransmits=np.linspace(1e6, 0, 20))
     found = fits.direct(Measurement("made", [falling])).reading
-    assert fits.Direct(found).lost_behind == 1
+    assert fits.Direct(found).lost_behind() == 1
 
 
 def test_a_count_that_no_file_can_have_is_a_proportion_all_the_same():
@@ -361,6 +362,70 @@ def test_what_is_told_of_known_paths_holds_the_truth():
             print(verdict.text)
     assert len(told) >= 10
     assert sum(told) >= 0.95 * len(told)
+
+
+def test_rates_of_all_known_paths_hold_the_truth(tmp_path):
+    """Of all 120, without simulations, from the files that a path is judged by."""
+    told = []
+    for path in known():
+        files = files_of(path, ORDER[path.number // 3 % len(ORDER)], tmp_path)
+        if "-u" in path.way:
+            continue
+        rate = fits.direct(fits.read_all(files)).estimates["rate"]
+        if rate.is_told:
+            least, most = rate.interval
+            told.append(least * 0.9995 <= truth_of(path)["rate"] <= most * 1.0005)
+    assert len(told) >= 45
+    assert all(told)
+
+
+def sawtooth(rate, rtt, buffer, seconds=30, **more):
+    """Return a Reno flow (RFC 5681) with samples of a second, seen at the sender.
+
+    Its window grows by a segment an RTT, and is halved where the queue is full: in flight is what
+    the link carries in an RTT, and the rest is in the queue.
+    """
+    bdp, times = rate * rtt / 8 / 1500, np.arange(1.0, seconds + 1)
+    top = (rate * rtt / 8 + buffer) / 1500
+    cwnd, now, cwnds, rtts = top / 2, 0.0, [], []
+    for moment in times:
+        while now < moment:
+            now += rtt * max(1, cwnd / bdp)
+            cwnd = cwnd + 1 if cwnd < top else top / 2
+        cwnds.append(cwnd)
+        rtts.append(rtt * max(1, (cwnd - 1) / bdp))
+    goodputs = np.minimum(rate, 1500 * 8 * np.array(cwnds) / rtt) * 1448 / 1500
+    ours = flow(goodputs, np.array(rtts), np.array(cwnds), seconds=seconds, **more)
+    return replace(ours, streams=[replace(ours.streams[0], congestion="reno")])
+
+
+@pytest.mark.parametrize("buffer", [0.3, 0.6, 1.5])
+def test_windows_and_rtts_tell_the_rate_of_bytes_that_were_written(buffer):
+    """Windows over RTTs are the rate while a queue varies, whatever was written into a buffer."""
+    rate, rtt = 20e6, 0.1
+    measured = sawtooth(rate, rtt, buffer * rate * rtt / 8, counted="written", grain=131072.0)
+    value, least, most = rates.windows_and_rtts(fits.Direct(fits.direct(measured).reading))
+    assert least <= rate <= most
+    assert value == pytest.approx(rate, rel=0.02)
+
+
+def test_windows_that_change_at_one_rtt_tell_no_rate():
+    """Without a queue, windows over RTTs are what the flow sends."""
+    measured = sawtooth(20e6, 0.1, 0.0, counted="written", grain=131072.0)
+    assert rates.windows_and_rtts(fits.Direct(fits.direct(measured).reading)) is None
+
+
+def test_bbr_tells_the_rate_of_a_link_that_stays():
+    """BBR leaves out its probes, 200 ms and an RTT in 10 s; a link that slows down has no rate."""
+    rate, rtt = 20e6, 0.05
+    probes = np.where(np.arange(30) % 10 == 5, 0.75, 1.0) * rate * 1448 / 1500
+    pings = Pings(np.full(10, rtt), 10)
+    steady = replace(flow(probes, rtt, 200, seconds=30, congestion="bbr"), pings=pings)
+    _, least, most = rates.bbr(fits.Direct(fits.direct(steady).reading))
+    assert least <= rate <= most <= 1.105 * least
+    slower = probes * np.where(np.arange(30) < 15, 1.0, 0.7)
+    changed = replace(flow(slower, rtt, 200, seconds=30, congestion="bbr"), pings=pings)
+    assert rates.bbr(fits.Direct(fits.direct(changed).reading)) is None
 
 
 def test_what_files_prove_of_known_paths_holds_the_truth(tmp_path):
