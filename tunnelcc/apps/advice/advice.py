@@ -178,7 +178,8 @@ def advise(
 ) -> Advice:
     """Simulate tunnels and congestion controls on a path and on others like it, and rank them.
 
-    ``table``: the tables of a scenario: its path and hosts count, and its flows for ``bulk``.
+    ``table``: the tables of a scenario: its path and hosts count, and its flows for ``bulk``. The
+    candidates take the place of its tunnel and of those of its flows.
     ``tunnels``: with keys as in a sweep (``openvpn-tcp cc=bbr``: the carrier's own algorithm).
     ``has_variants``: also simulate the path with other loss, RTT, rate and buffer. Raises
     ConfigError.
@@ -194,7 +195,8 @@ def advise(
         raise ConfigError(
             Problem("advise", "network" if "network" in base else "tunnels", expected)
         )
-    own = base.pop("flows", None)
+    own = [{key: value for key, value in it.items() if key != "tunnel"}
+           for it in base.pop("flows", [])]  # fmt: skip
     base.setdefault("duration", _DURATION)
     flows = own if goal == "bulk" and own else list(found.flows)
     paths = _paths(base) if has_variants else [("the path", {})]

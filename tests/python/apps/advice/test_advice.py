@@ -248,6 +248,18 @@ def test_a_difference_to_what_may_be_zero_has_the_unit_of_the_goal():
     assert difference_text(found, GOALS["bulk"]) == "not known"
 
 
+def test_candidates_take_the_place_of_the_tunnels_of_flows(bulk, tmp_path):
+    """A scenario whose flow has kcptun asks what another tunnel would bring."""
+    found = advise(
+        {**LOSSY, "flows": [{"cc": "cubic", "tunnel": "kcptun"}]}, "bulk", ("none", "wireguard"),
+        seeds=4, jobs=2, progress=False, store=tmp_path, has_variants=False,
+    )  # fmt: skip
+    before = {it.name: it.value for it in bulk.candidates}
+    assert len(found.candidates) == 4
+    for it in found.candidates:
+        assert it.value == before[it.name]
+
+
 def test_a_network_is_refused():
     with pytest.raises(tc.ConfigError, match="network"):
         advise({"network": {"shape": "line"}})
