@@ -807,7 +807,7 @@ def show(what: str, name: str | None, mode: str | None, only: str | None) -> Non
         named[what](name)
 
 
-@cli.group()
+@cli.group(cls=_Commands)
 def new() -> None:
     """Write files to begin with."""
 
