@@ -113,21 +113,20 @@ def vpn_of_eight(results: Open) -> Figure:
     name = "vpn-of-eight"
     sweep = results(SWEEPS / f"{name}.toml", name)
     share = 100 * sweep["flow_goodput"].isel(flow=slice(8, 16)).sum("flow") / sweep["goodput"]
-    figure = Figure(figsize=(5.4, 3.6))
+    figure = Figure(figsize=(4, 5))
     axes = figure.subplots()
     names = [name for name in TUNNELS if name in sweep["tunnels.vpn"].values][::-1]
     for y, tunnel in enumerate(names):
         mean, low, high = _mean_and_ends(share.sel({"tunnels.vpn": tunnel}))
         ends = gallery.whiskers(mean, low, high)
         colour = BLACK if tunnel == "none" else BLUE if "bbr" in tunnel else ORANGE
-        axes.barh(y, mean, xerr=ends, color=colour, height=0.62, error_kw={"linewidth": 1})
+        axes.barh(y, mean, xerr=ends, color=colour, height=0.45, error_kw={"linewidth": 1})
         axes.text(float(high) + 1.5, y, f"{float(mean):.0f} %", va="center")
-    axes.set_yticks(range(len(names)), [TUNNELS[name] for name in names])
+    gallery.names_above(axes, [TUNNELS[name] for name in names])
     for part in (50, 100 / 9):
         axes.axvline(part, color=GREY, linestyle=":", linewidth=1)
     axes.set_xlim(0, 112)
     axes.set_xticks([0, 25, 50, 75, 100])
-    axes.grid(visible=False, axis="y")
     axes.set_xlabel("share of the user with the tunnel (%)")
     axes.set_title("8 flows in one tunnel beside 8 plain users\n(dotted: 1/9 and 8/16)")
     return figure
@@ -137,7 +136,7 @@ def upload_beside_download(results: Open) -> Figure:
     """What each way gets, with two queues at the way up."""
     name = "upload-beside-download"
     sweep = results(SWEEPS / f"{name}.toml", name)
-    figure = Figure(figsize=(7.1, 3.8))
+    figure = Figure(figsize=(7.1, 4.6))
     queues = {"drop-tail": "100 packets, drop-tail", "fq-codel": "up: FQ-CoDel"}
     names = [name for name in TUNNELS if name in sweep["tunnel"].values][::-1]
     for axes, (queue, title) in zip(

@@ -180,7 +180,7 @@ def harm(results: Open) -> Figure:
     """What a plain CUBIC flow keeps beside each."""
     runs = _runs(results, "accelerators-neighbour", _neighbour)
     names = [*ALGORITHMS, *TUNNELS][::-1]
-    figure = Figure(figsize=(7.1, 5.8))
+    figure = Figure(figsize=(7.1, 8))
     for axes, (index, title) in zip(
         figure.subplots(1, 2, sharey=True), enumerate(("no loss", "1 % loss")), strict=True
     ):
@@ -223,6 +223,13 @@ def _goodputs(results: Open) -> list[gallery.Row]:
     )
 
 
+def _costs(results: Open) -> list[gallery.Row]:
+    return _rows(
+        _runs(results, "accelerators", _keep),
+        lambda run: {"bytes": ("1", 1 / run["efficiency"])},
+    )
+
+
 def _kept(results: Open) -> list[gallery.Row]:
     return _rows(
         _runs(results, "accelerators-neighbour", _neighbour),
@@ -239,6 +246,7 @@ def _waits(results: Open) -> list[gallery.Row]:
 
 TABLES: dict[str, Callable[[Open], list[gallery.Row]]] = {
     "accelerators-goodput": _goodputs,
+    "accelerators-price": _costs,
     "accelerators-harm": _kept,
     "accelerators-messages": _waits,
 }

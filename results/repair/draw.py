@@ -138,7 +138,7 @@ def _neighbours(table: dict[str, Any]) -> None:
 def beside_a_plain_flow(results: Open) -> Figure:
     """What a plain CUBIC flow keeps beside each system on a full link."""
     runs = _runs(results, 1, "loss-repair-neighbour", _neighbours)
-    figure = Figure(figsize=(7.1, 3.4))
+    figure = Figure(figsize=(7.1, 4.2))
     names = list(SYSTEMS)[::-1]
     for axes, (index, title) in zip(
         figure.subplots(1, 2, sharey=True), enumerate(("no loss", "1 % loss")), strict=True

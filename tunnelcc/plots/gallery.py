@@ -117,6 +117,15 @@ def whiskers(mean: Any, low: Any, high: Any) -> Any:
     return np.reshape([mean - low, high - mean], (2, -1))
 
 
+def names_above(axes: Axes, names: Sequence[str]) -> None:
+    """Write the name of each row of bars above it, where it takes no width on a phone."""
+    for y, name in enumerate(names):
+        axes.text(0, y + 0.26, f" {name}", va="bottom")
+    axes.set_yticks([])
+    axes.set_ylim(-0.5, len(names) - 0.25)
+    axes.grid(visible=False, axis="y")
+
+
 def bars_of_flows(axes: Axes, rows: Sequence[tuple[str, Sequence[tuple[ArrayLike, str]]]]) -> None:
     """Draw the goodputs of two flows a row, the first row at the bottom.
 
@@ -127,9 +136,8 @@ def bars_of_flows(axes: Axes, rows: Sequence[tuple[str, Sequence[tuple[ArrayLike
         for flow, (goodputs, colour) in enumerate(flows):
             mean, *ends = mean_and_ends(goodputs)
             axes.barh(
-                y + 0.2 - 0.4 * flow, mean, xerr=whiskers(mean, *ends), color=colour, height=0.36,
+                y + 0.08 - 0.3 * flow, mean, xerr=whiskers(mean, *ends), color=colour, height=0.27,
                 error_kw={"linewidth": 1}, **hatch(flow),
             )  # fmt: skip
-    axes.set_yticks(range(len(rows)), [name for name, _ in rows])
-    axes.grid(visible=False, axis="y")
+    names_above(axes, [name for name, _ in rows])
     axes.set_xlabel(RATE.label("goodput"))
