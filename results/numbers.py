@@ -15,8 +15,8 @@ from, in their order, all of them::
 - ``FILE: cell; column=cell``: of results/*/FILE.csv (or FOLDER/FILE) the row with these cells. Its
   column ``mean`` or ``simulated`` counts, or the one of ``FILE.column``. ``*/FILE`` is all of the
   name, and the cell ``*`` all rows.
-- ``min``, ``max``, ``sum`` before it: of all such rows; ``off``: how far the furthest ratio is
-  from 1. ``A divided by B``: the ratio of two.
+- ``min``, ``max``, ``sum``, ``count`` before it: of all such rows; ``off``: how far the furthest
+  ratio is from 1. ``A divided by B``: the ratio of two; of as many rows, of each and its like.
 - ``drifting`` before it: of a run that has not settled, as the text says. Others must have.
 - ``test: FILE`` alone: this test compares all numbers of the text with what they are of.
 
@@ -47,11 +47,13 @@ UNITS = {
 #: How names of columns end that have a unit.
 ENDINGS = {
     "_mbps": "Mbit/s", "(Mbit/s)": "Mbit/s", "_ms": "ms", "(ms)": "ms", "_percent": "%",
+    "_points": "points",
 }  # fmt: skip
 OF_ALL: dict[str, Callable[[list[float]], float]] = {
     "min": min,
     "max": max,
     "sum": sum,
+    "count": len,
     "off": lambda ratios: max(abs(it - 1) for it in ratios),
 }
 
@@ -89,16 +91,16 @@ class Source:
     of_all: str = ""
     is_drifting: bool = False
 
-    def rows(self) -> list[dict[str, str]]:
-        """Return the rows with all cells."""
+    def rows(self, several: bool = False) -> list[dict[str, str]]:
+        """Return the rows with all cells. ``several``: as a whole, they need not be one."""
         found = [it for it in read(self.file) if all(_has(it, cell) for cell in self.cells)]
-        if not found or (len(found) > 1 and not self.of_all):
+        if not found or (len(found) > 1 and not (self.of_all or several)):
             raise WrongError(f"{len(found)} rows of {self.file} have {'; '.join(self.cells)}")
         return found
 
-    def value(self) -> tuple[float, str]:
-        """Return the value and its unit."""
-        rows = self.rows()
+    def values(self, several: bool = False) -> tuple[list[float], str]:
+        """Return what its rows have, and of what it is."""
+        rows = self.rows(several)
         column = self.column or next((it for it in ("mean", "simulated") if it in rows[0]), "")
         if column not in rows[0]:
             raise WrongError(
@@ -114,8 +116,8 @@ class Source:
         unit = rows[0].get("unit", endings[0] if endings else "")
         if column == "ratio":
             unit = ""
-        value = OF_ALL[self.of_all or "max"]([float(it[column]) for it in rows])
-        return value, unit
+        what, much = UNITS["1" if self.unit == "1" else unit]
+        return [much * float(it[column]) for it in rows], what
 
 
 def _has(row: dict[str, str], cell: str) -> bool:
@@ -172,15 +174,16 @@ def numbers(text: str) -> list[Number]:
 def written(line: str, number: Number) -> str:
     """Return a number as its source has it, with as many digits as the text has."""
     of = sources(line)
-    values = []
-    for it in of:
-        value, unit = it.value()
-        what, much = UNITS["1" if it.unit == "1" else unit]
-        values.append(value * much)
+    values, what = of[0].values()
     if len(of) == 2:
-        value, what = values[0] / values[1], ""
-    else:
-        (value,) = values
+        others, what = of[1].values(several=bool(of[0].of_all))[0], ""
+        if of[1].of_all:
+            others = [OF_ALL[of[1].of_all](others)]
+        if len(others) not in (1, len(values)):
+            raise WrongError(f"{line}: {len(values)} rows, and {len(others)}")
+        others *= len(values) // len(others)
+        values = [one / other for one, other in zip(values, others, strict=True)]
+    value = OF_ALL[of[0].of_all or "max"](values)
     is_of, size = UNITS[of[0].unit or number.unit]
     if is_of != what:
         raise WrongError(f"{number.text} {number.unit}: {line} is in {what or '1'}; add in UNIT")

@@ -16,6 +16,7 @@ from matplotlib.figure import Figure
 
 import tunnelcc as tc
 from tunnelcc.plots import gallery
+from tunnelcc.schema.toml import parse_toml
 
 HERE = Path(__file__).parent
 SWEEPS = HERE.parents[1] / "scenarios/sweeps"
@@ -29,8 +30,8 @@ def _values(run: Any, queue: str, metric: str, flow: int, scale: float = 1.0) ->
     return gallery.mean_and_ends(values.transpose("tunnel", "seed").values)
 
 
-#: Opens a sweep's results by its name.
-Open = Callable[[str], Any]
+#: Opens the results of a sweep: its file's name, or its table and what it is called.
+Open = Callable[..., Any]
 
 
 def through_tunnels(results: Open) -> Figure:
@@ -94,14 +95,48 @@ def _home_router(results: Open) -> list[gallery.Row]:
     )
 
 
+def _changed(name: str, sweep: dict[str, Any], **keys: Any) -> dict[str, Any]:
+    """Return a sweep of SWEEPS with other keys and axes."""
+    table = parse_toml((SWEEPS / f"{name}.toml").read_text(), name)
+    path = {**table["path"], **keys.pop("path", {})}
+    return {**table, **keys, "path": path, "sweep": {"seeds": table["sweep"]["seeds"], **sweep}}
+
+
+def _apart(results: Open) -> list[gallery.Row]:
+    """A call that shares no connection with the download: it has its own, or there is none."""
+    call = {"transport": "udp", "traffic": "call"}
+    vpn = {"name": "openvpn-2.6-tcp"}
+    own = _changed(
+        "calls", {"path.queue": ["drop-tail", "fq-codel"]}, tunnels={"one": vpn, "two": vpn},
+        flows=[{"cc": "cubic", "tunnel": "one"}, {**call, "tunnel": "two"}],
+    )  # fmt: skip
+    lossy = _changed(
+        "calls", {"tunnel": ["none", vpn, "openvpn-tcp"]}, flows=[call], path={"loss": "1%"}
+    )
+    found = []
+    for name, sweep in (("own connection", own), ("no download", lossy)):
+        run = results(sweep, f"calls-{name.replace(' ', '-')}")
+        it = run.isel(flow=-1)
+        rows = gallery.table(run, mos=("1", it["flow_mos"]), delay_p99=("s", it["flow_delay_p99"]))
+        for row in rows:
+            place = {key: row.pop(key, "") for key in ("tunnel", "path.queue")}
+            found.append({"case": name, **place, **row})
+    return found
+
+
 TABLES: dict[str, Callable[[Open], list[gallery.Row]]] = {
     "through-tunnels": _calls,
     "home-router": _home_router,
+    "apart": _apart,
 }
 
 
 def _opener(store: Path) -> Open:
-    return lambda name: tc.sweep(SWEEPS / f"{name}.toml", store=store)
+    def run(table: str | dict[str, Any], name: str | None = None) -> Any:
+        base = SWEEPS / f"{table}.toml" if isinstance(table, str) else table
+        return tc.sweep(base, name=name, store=store)
+
+    return run
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ import matplotlib as mpl
 from matplotlib.figure import Figure
 
 import tunnelcc as tc
-from tunnelcc.metrics import aggregation_benefit
+from tunnelcc.metrics import METRICS, aggregation_benefit, drift
 from tunnelcc.plots import gallery, style
 from tunnelcc.running.aggregation import over
 
@@ -48,7 +48,7 @@ Row = dict[str, Any]
 
 
 def experiment(line: str, seed: int, **keys: float) -> tc.Experiment:
-    """Return an upload of 20 s over both paths, after 10 s that are left out."""
+    """Return an upload of 100 s over both paths, after 30 s that are left out."""
     links: dict[str, Any] = {}
     for name, router, path in (("fast", "x", FAST), ("second", "y", {**SECOND, **keys})):
         links[name] = {
@@ -67,7 +67,7 @@ def experiment(line: str, seed: int, **keys: float) -> tc.Experiment:
         flow["route"] = ["client", "x", "server"]
         table["tunnel"] = {**tunnel, "between": ["client", "server"], "uplinks": uplinks}
     hosts = {"tcp_rmem": "32MiB"}
-    return tc.Experiment.parse({**table, "hosts": hosts, "duration": "30s", "warmup": "10s"})
+    return tc.Experiment.parse({**table, "hosts": hosts, "duration": "130s", "warmup": "30s"})
 
 
 def measured(line: str, keys: dict[str, float]) -> Row:
@@ -84,6 +84,10 @@ def measured(line: str, keys: dict[str, float]) -> Row:
         values = [float(it[f"tunnel_uplinks_{name}"][0][0]) for it in results[0]]
         return sum(values) / len(values)
 
+    change = max(
+        drift.at_point([METRICS["flow_drift"](it) for it in each], [it.goodput for it in each])
+        for each in results
+    )
     again = [float(it["retransmits"].sum()) for it in results[0]]
     return {
         "both_mbps": round(goodputs[0], 3), "fast_alone_mbps": round(goodputs[1], 3),
@@ -92,7 +96,7 @@ def measured(line: str, keys: dict[str, float]) -> Row:
         "reordered": round(mean("reordered"), 4),
         "left_reordered": round(mean("left_reordered"), 4),
         "hol_delay_ms": round(1e3 * mean("hol_delay_mean"), 2),
-        "retransmits": round(sum(again) / len(again), 1),
+        "retransmits": round(sum(again) / len(again), 1), "drift": f"{change:.2g}",
     }  # fmt: skip
 
 

@@ -16,6 +16,7 @@ import matplotlib as mpl
 from matplotlib.figure import Figure
 
 import tunnelcc as tc
+from tunnelcc.metrics import METRICS, drift
 from tunnelcc.plots import gallery, style
 
 HERE = Path(__file__).parent
@@ -36,7 +37,7 @@ Row = dict[str, Any]
 
 
 def experiment(both: bool, seed: int, **keys: Any) -> tc.Experiment:
-    """Return a download of 20 s over both paths, or over the fast one alone."""
+    """Return an upload of 100 s over both paths, or over the fast one alone."""
     second = {"rate": 5.0, "rtt": 60.0, "loss": 0.0} | {
         name: keys.pop(name) for name in ("rate", "rtt", "loss") if name in keys
     }
@@ -53,20 +54,21 @@ def experiment(both: bool, seed: int, **keys: Any) -> tc.Experiment:
     flow = {"from": "client", "to": "server", "cc": keys.get("cc", "cubic"), **way}
     return tc.Experiment.parse(
         {
-            "network": {"links": links}, "flows": [flow], "duration": "25s", "warmup": "5s",
+            "network": {"links": links}, "flows": [flow], "duration": "130s", "warmup": "30s",
             "seed": seed, "hosts": {"tcp_rmem": keys.get("buffer", "32MiB")},
         }
     )  # fmt: skip
 
 
-def goodput(both: bool, **keys: Any) -> tuple[float, float]:
-    """Return the mean goodput (Mbit/s), and the mean head-of-line delay (ms)."""
-    rates, delays = [], []
+def goodput(both: bool, **keys: Any) -> tuple[float, float, float]:
+    """Return the mean goodput (Mbit/s), the mean head-of-line delay (ms), and the drift."""
+    rates, delays, drifts = [], [], []
     for seed in SEEDS:
         result = tc.run(experiment(both, seed, **dict(keys)))
-        rates.append(8e-6 * float(result["flow_delivered_bytes"][0]) / 20)
+        rates.append(8e-6 * float(result["flow_delivered_bytes"][0]) / 100)
         delays.append(1e3 * float(result["flow_paths_hol_delay_mean"][0]) if both else 0.0)
-    return sum(rates) / len(rates), sum(delays) / len(delays)
+        drifts.append(METRICS["flow_drift"](result))
+    return sum(rates) / len(rates), sum(delays) / len(delays), drift.at_point(drifts, rates)
 
 
 def measure() -> None:
@@ -79,8 +81,8 @@ def measure() -> None:
     rows = []
     for given in panels:
         keys = {name: it for name, it in given.items() if name != "panel"}
-        alone = goodput(False, **keys)[0]
-        both, delay = goodput(True, **keys)
+        alone, _, before = goodput(False, **keys)
+        both, delay, change = goodput(True, **keys)
         ideal = PAYLOAD * (FAST["rate"] + float(keys.get("rate", 5.0)))
         rows.append({
             "panel": given["panel"],
@@ -88,6 +90,7 @@ def measure() -> None:
             "line": next(str(keys[it]) for it in ("scheduler", "buffer", "cc") if it in keys),
             "both_mbps": round(both, 3), "best_alone_mbps": round(alone, 3),
             "sum_mbps": round(ideal, 3), "hol_delay_ms": round(delay, 2),
+            "drift": f"{max(before, change):.2g}",
         })  # fmt: skip
         print(rows[-1], flush=True)
     gallery.write_table(rows, TABLE)

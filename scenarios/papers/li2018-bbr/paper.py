@@ -560,6 +560,7 @@ paper.figure(
         **flows("5s", flow1="flow 1 (10 ms)", flow2="flow 2"),
         "total": derived(lambda run: run.flow1 + run.flow2, "Mbit/s", plot=False),
         "fairness": metric("jain", "Jain's index", plot=False),
+        "queue": QUEUE,
     },
     claims=changes(
         "fairness",
