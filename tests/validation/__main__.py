@@ -14,6 +14,7 @@ import click
 
 from tunnelcc import cli
 from tunnelcc.errors import ConfigError, Problem, nearest
+from tunnelcc.plots import gallery
 from validation import (
     bbr,
     bbr3,
@@ -61,6 +62,7 @@ GROUPS: Mapping[str, Callable[[], Group]] = {
 @click.option("--seeds", type=click.IntRange(1, 1000), help="Runs for each condition.")
 @click.option("--jobs", type=click.IntRange(1, 1024), help="Number of processes.")
 @click.option("--report", type=click.Path(path_type=Path), help="Save a page with plots (.html).")
+@click.option("--counts", type=click.Path(path_type=Path), help="Save the counts of cells (.csv).")
 @click.option("--json", "as_json", is_flag=True, help="Print the results as JSON.")
 def validate(
     groups: tuple[str, ...],
@@ -68,6 +70,7 @@ def validate(
     seeds: int | None,
     jobs: int | None,
     report: Path | None,
+    counts: Path | None,
     as_json: bool,
 ) -> None:
     """Compare simulations with measurements and theory.
@@ -88,6 +91,8 @@ def validate(
         table.print_report(found)
     if report is not None:
         page.write(found, report)
+    if counts is not None:
+        gallery.write_table(table.counted(found), counts)
     if not found.passed:
         sys.exit(1)
 

@@ -120,27 +120,51 @@ def splits(report: Report) -> Table:
     """Return what the counts of measured programs and goodputs hide: easy cells, excluded cells.
 
     A line for a metric whose cells are partly excluded, and for goodputs over a link that is full,
-    where rate and headers give the answer, and over one that is not.
+    where rate and headers give the answer, and over one that is not. A cell whose mean is known by
+    now (validation.varying) counts with that alone.
     """
     rows = []
-    metrics = dict.fromkeys(it.check.metric.removesuffix(VARIES) for it in report.outcomes)
-    for metric in metrics:
-        of_metric = [it for it in report.outcomes if it.check.metric.removesuffix(VARIES) == metric]
-        excluded = [it for it in of_metric if it.check.metric != metric]
-        if excluded:
-            rows.append((metric, *_split(of_metric, excluded)))
-        for full, name in ((True, "link full"), (False, "link not full")):
-            some = [it for it in of_metric if it.check.full is full]
-            if some:
-                rest = [it for it in some if it in excluded]
-                rows.append((f"{metric}, {name}", *_split(some, rest)))
+    for metric, parts in _parts(report).items():
+        if parts["varying"] or ", link " in metric:
+            rows.append((metric, *map(_met, parts.values())))
     columns = ("metric", "decided", "excluded, because runs disagree", "all")
     return Table("Cells within the tolerance, by kind", columns, rows, (1, 2, 3))
 
 
-def _split(outcomes: Sequence[Outcome], excluded: Sequence[Outcome]) -> tuple[str, str, str]:
-    decided = [it for it in outcomes if it not in excluded]
-    return _met(decided), _met(excluded), _met(outcomes)
+def counted(report: Report) -> list[dict[str, str | int]]:
+    """Return how many cells of each metric are within the tolerance, as a table for pages."""
+    return [
+        {
+            "metric": metric,
+            "cells": cells,
+            "met": sum(it.judgement.passed for it in some),
+            "of": len(some),
+            "known": sum(it.verdict is Verdict.KNOWN for it in some),
+        }
+        for metric, parts in _parts(report).items()
+        for cells, some in parts.items()
+    ]
+
+
+def _parts(report: Report) -> dict[str, dict[str, list[Outcome]]]:
+    """Return the outcomes of each metric, also of links that are full and not: by who decides."""
+    names = {it.check.name for it in report.outcomes}
+    by_metric: dict[str, list[Outcome]] = {}
+    for it in report.outcomes:
+        if it.check.metric and f"{it.check.name}/virtual" not in names:
+            metric = it.check.metric.removesuffix(VARIES)
+            by_metric.setdefault(metric, []).append(it)
+            if it.check.full is not None:
+                name = "link full" if it.check.full else "link not full"
+                by_metric.setdefault(f"{metric}, {name}", []).append(it)
+    return {
+        metric: {
+            "decided": [it for it in some if not it.check.metric.endswith(VARIES)],
+            "varying": [it for it in some if it.check.metric.endswith(VARIES)],
+            "all": some,
+        }
+        for metric, some in by_metric.items()
+    }
 
 
 def _met(outcomes: Sequence[Outcome]) -> str:

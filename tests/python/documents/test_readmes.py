@@ -157,7 +157,8 @@ def test_pages_have_commands_and_marks_are_understood():
 
 def test_the_readme_is_short_and_has_the_number_of_tunnels_and_the_measured_speed():
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert len(text.splitlines()) <= 150
+    shown = re.sub(r"<!-- numbers\n.*?-->\n", "", text, flags=re.DOTALL)
+    assert len(shown.splitlines()) <= 135
     tunnels = len(list((ROOT / "tunnelcc/catalog/tunnels").glob("*.toml")))
     assert f"The {tunnels} tunnels include" in text
     reference = load_script(ROOT / "docs/reference.py")

@@ -333,19 +333,25 @@ def test_cells_of_a_full_link_are_told_from_others():
 
 
 def test_excluded_cells_are_counted_beside_the_others():
-    def outcome(metric, passed, full):
-        check = replace(checks(theory)[0], metric=metric, full=full)
+    def outcome(name, metric, passed, full):
+        check = replace(checks(theory)[0], name=name, metric=metric, full=full)
         return Outcome(check, (1.0,), Judgement("1", passed, 1.0))
 
     outcomes = (
-        outcome("goodput", True, True),
-        outcome("goodput", False, False),
-        outcome("goodput" + VARIES, True, False),
+        outcome("a", "goodput", True, True),
+        outcome("b", "goodput", False, False),
+        outcome("c", "goodput" + VARIES, True, False),
+        # Its mean is known, so what its two runs say is left out.
+        outcome("d", "goodput" + VARIES, False, True),
+        outcome("d/virtual", "goodput", True, True),
     )
-    table_ = table.splits(suite.Report((), outcomes, (), {}))
+    report = suite.Report((), outcomes, (), {})
+    counted = [(it["cells"], it["met"], it["of"]) for it in table.counted(report)]
+    assert counted[:3] == [("decided", 2, 3), ("varying", 1, 1), ("all", 3, 4)]
+    table_ = table.splits(report)
     assert table_.rows == [
-        ("goodput", "1 of 2", "1 of 1", "2 of 3"),
-        ("goodput, link full", "1 of 1", "–", "1 of 1"),
+        ("goodput", "2 of 3", "1 of 1", "3 of 4"),
+        ("goodput, link full", "2 of 2", "–", "2 of 2"),
         ("goodput, link not full", "0 of 1", "1 of 1", "1 of 2"),
     ]
 
