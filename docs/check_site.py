@@ -50,9 +50,7 @@ class Page(HTMLParser):
 
 def problems(site: Path) -> list[str]:
     """Return what is wrong with the links of all pages of ``site``."""
-    # 404.html is for servers, which know where the site begins.
-    files = (file for file in sorted(site.rglob("*.html")) if file.name != "404.html")
-    pages = {file: Page() for file in files}
+    pages = {file: Page() for file in sorted(site.rglob("*.html"))}
     for file, page in pages.items():
         page.feed(file.read_text("utf-8"))
     found = []

@@ -70,6 +70,14 @@ def on_page_context(context: Any, page: Page, config: MkDocsConfig, nav: Navigat
     config.copyright = f'tunnelcc {__version__}, <a href="{changes}">change log</a>'
 
 
+def on_post_template(output_content: str, template_name: str, config: MkDocsConfig) -> str:
+    """Leave out what a server shows for a missing page, if the site's address is not known.
+
+    Its links start at the server's root, because it can be shown at any depth.
+    """
+    return "" if template_name == "404.html" and not config.site_url else output_content
+
+
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the reference pages, and whatever of the repository a page links to."""
     for address, text in reference.pages().items():
