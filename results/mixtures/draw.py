@@ -113,7 +113,7 @@ def vpn_of_eight(results: Open) -> Figure:
     name = "vpn-of-eight"
     sweep = results(SWEEPS / f"{name}.toml", name)
     share = 100 * sweep["flow_goodput"].isel(flow=slice(8, 16)).sum("flow") / sweep["goodput"]
-    figure = Figure(figsize=(4, 5))
+    figure = Figure(figsize=(3.9, 5))
     axes = figure.subplots()
     names = [name for name in TUNNELS if name in sweep["tunnels.vpn"].values][::-1]
     for y, tunnel in enumerate(names):
