@@ -38,12 +38,21 @@ struct Datagrams
 /// Everything that belongs to one flow.
 struct Flow
 {
-    std::vector<Leg*> legs;     //!< from the client's application to the server's; with MPTCP side
-                                //!< by side
+    /// It goes through one more connection. \param leg it, or its first subflow
+    /// \param paths of MPTCP; null: it is of another transport
+    void AddLegs(Leg& leg, MptcpConnection* paths)
+    {
+        mptcp = paths ? paths : mptcp;
+        paths ? legs.insert(legs.end(), paths->subflows.begin(), paths->subflows.end())
+              : legs.insert(legs.end(), &leg);
+    }
+
+    std::vector<Leg*> legs;     //!< from the client's application to the server's; subflows side by
+                                //!< side
     ByteStream* first{nullptr}; //!< what the client's application opens; null: datagrams
     std::unique_ptr<BulkSender> sender;
     std::unique_ptr<BulkReceiver> receiver;
-    std::unique_ptr<MptcpConnection> mptcp;     //!< null: it has one path
+    MptcpConnection* mptcp{nullptr};            //!< its own, or its carrier; null: it has one path
     std::unique_ptr<Datagrams> datagrams;       //!< in place of sender and receiver
     std::vector<std::unique_ptr<Relay>> relays; //!< from the client on
     std::vector<std::unique_ptr<RelaySide>> sides;

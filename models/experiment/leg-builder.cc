@@ -285,28 +285,38 @@ LegBuilder::AddApp(uint32_t index,
 }
 
 Sockets
-LegBuilder::AddMptcp(uint32_t index, Flow& flow, const std::vector<PerEnd<Channel>>& channels)
+LegBuilder::AddMptcpApp(uint32_t index, Flow& flow, const std::vector<PerEnd<Channel>>& channels)
 {
     const FlowSpec& spec = m_spec.flows[index];
+    const LegParts first{.role = LegRole::APP,
+                         .hop = 0,
+                         .number = index,
+                         .tcp = m_spec.tcp.at(spec.tcp),
+                         .cc = spec.cc,
+                         .channels = channels.front(),
+                         .hosts = m_network.HostsOf(spec.multipath->paths.front().route),
+                         .tunnel = {},
+                         .inside = {}};
+    MptcpConnection& connection = AddMptcp(first, *spec.multipath, channels);
+    flow.AddLegs(*connection.subflows.front(), &connection);
+    return {*connection.ends.client, *connection.ends.server};
+}
+
+MptcpConnection&
+LegBuilder::AddMptcp(const LegParts& first,
+                     const MultipathSpec& multipath,
+                     const std::vector<PerEnd<Channel>>& channels)
+{
     std::vector<Leg*> subflows;
     for (uint32_t path = 0; path < channels.size(); ++path)
     {
-        subflows.push_back(&AddTcp({LegRole::APP,
-                                    0,
-                                    index + path * MAX_CARRIERS,
-                                    m_spec.tcp.at(spec.tcp),
-                                    spec.cc,
-                                    channels[path],
-                                    m_network.HostsOf(spec.multipath->paths[path].route),
-                                    {},
-                                    {},
-                                    false,
-                                    path})
-                                .leg);
-        flow.legs.push_back(subflows.back());
+        LegParts parts = first;
+        parts.number += path * MAX_CARRIERS;
+        parts.path = path;
+        parts.channels = channels[path];
+        subflows.push_back(&AddTcp(parts).leg);
     }
-    flow.mptcp = JoinSubflows(m_loop, m_spec.tcp.at(spec.tcp), *spec.multipath, subflows);
-    return {*flow.mptcp->ends.client, *flow.mptcp->ends.server};
+    return m_mptcp.emplace_back(JoinSubflows(m_loop, first.tcp, multipath, subflows));
 }
 
 PerEnd<CarrierContents*>

@@ -90,8 +90,15 @@ class LegBuilder
                    std::optional<uint32_t> hop,
                    const PerEnd<Channel>& channels);
 
-    /// Add the subflows of such a connection that is of MPTCP. \param channels of each path
-    Sockets AddMptcp(uint32_t index, Flow& flow, const std::vector<PerEnd<Channel>>& channels);
+    /// Add such a connection that is of MPTCP. \param channels of each path
+    Sockets AddMptcpApp(uint32_t index, Flow& flow, const std::vector<PerEnd<Channel>>& channels);
+
+    /// Add a connection of MPTCP, whose subflows are legs.
+    /// \param first its first subflow  \param multipath outlives it
+    /// \param channels of each path
+    MptcpConnection& AddMptcp(const LegParts& first,
+                              const MultipathSpec& multipath,
+                              const std::vector<PerEnd<Channel>>& channels);
 
     /// What is told of the streams of a tunnel's carrier. \param handshake,layers as of
     /// CarrierContents
@@ -126,6 +133,7 @@ class LegBuilder
     const AlgorithmWrapper m_wrap;
     ModuleLoader m_modules; //!< of algorithms that are files; outlives them
     std::deque<Leg> m_legs;
+    std::deque<MptcpConnection> m_mptcp;
     std::deque<UdpSocket> m_sockets;
     std::deque<ToUdpSocket> m_toSockets;
 };

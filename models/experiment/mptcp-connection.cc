@@ -6,25 +6,25 @@
 namespace tunnelcc
 {
 
-std::unique_ptr<MptcpConnection>
+MptcpConnection
 JoinSubflows(EventLoop& loop,
              const TcpSpec& tcp,
              const MultipathSpec& multipath,
              const std::vector<Leg*>& subflows)
 {
-    auto connection = std::make_unique<MptcpConnection>();
-    connection->ends = MakePerEnd(End::CLIENT, [&](End end) {
+    MptcpConnection connection{.subflows = subflows, .ends = {}, .mappings = {}};
+    connection.ends = MakePerEnd(End::CLIENT, [&](End end) {
         return std::make_unique<MptcpEndpoint>(loop, tcp, multipath, end == End::CLIENT);
     });
     for (size_t path = 0; path < subflows.size(); ++path)
     {
-        PerEnd<MappingLog>& mappings = connection->mappings.emplace_back();
+        PerEnd<MappingLog>& mappings = connection.mappings.emplace_back();
         for (End end : ENDS)
         {
-            connection->ends[end]->AddSubflow(*subflows[path]->Tcp()[end],
-                                              mappings[end],
-                                              mappings[Other(end)],
-                                              multipath.paths[path].backup);
+            connection.ends[end]->AddSubflow(*subflows[path]->Tcp()[end],
+                                             mappings[end],
+                                             mappings[Other(end)],
+                                             multipath.paths[path].backup);
         }
     }
     return connection;

@@ -18,15 +18,16 @@ namespace tunnelcc
 /// A connection over several paths. Its subflows are legs.
 struct MptcpConnection
 {
+    std::vector<Leg*> subflows;
     PerEnd<std::unique_ptr<MptcpEndpoint>> ends;
     std::deque<PerEnd<MappingLog>> mappings; //!< of each subflow, by the end that sends
 };
 
 /// Make a connection of TCP connections. \param tcp,multipath of all of them; outlive it
-std::unique_ptr<MptcpConnection> JoinSubflows(EventLoop& loop,
-                                              const TcpSpec& tcp,
-                                              const MultipathSpec& multipath,
-                                              const std::vector<Leg*>& subflows);
+MptcpConnection JoinSubflows(EventLoop& loop,
+                             const TcpSpec& tcp,
+                             const MultipathSpec& multipath,
+                             const std::vector<Leg*>& subflows);
 
 } // namespace tunnelcc
 

@@ -53,6 +53,14 @@ SenderIn(const FlowSpec& flow, const Leg& leg)
     return leg.role == LegRole::CARRIER ? flow.access.Near(flow.sender) : flow.sender;
 }
 
+/// The end at which they enter the connection with several paths: its own, which no gateway is
+/// before, or a carrier.
+End
+SenderInPaths(const FlowSpec& flow)
+{
+    return flow.access.Near(flow.sender);
+}
+
 /// The relays that take the datagrams of both ends.
 std::vector<DatagramSide*>
 Relays(const Datagrams& datagrams)
@@ -282,7 +290,8 @@ Recorder::OnWarmupEnd(int64_t now)
         }
         if (flow.mptcp)
         {
-            flow.mptcp->ends[Other(m_spec.flows[i].sender)]->Data().StartMeasuring(now);
+            const End sender = SenderInPaths(m_spec.flows[i]);
+            flow.mptcp->ends[Other(sender)]->Data().StartMeasuring(now);
         }
         m_channelsAtStart.push_back(ChannelTimes(now, i));
     }
@@ -460,9 +469,9 @@ Recorder::FinishFlow(int64_t now, size_t index)
     const BulkReceiver& receiver = *m_world.Flows()[index].receiver;
     result.firstByteAt = Moment(receiver.FirstByteTime());
     result.completedAt = Moment(receiver.CompletionTime());
-    if (const auto& mptcp = m_world.Flows()[index].mptcp)
+    if (MptcpConnection* mptcp = m_world.Flows()[index].mptcp)
     {
-        const End sender = m_spec.flows[index].sender;
+        const End sender = SenderInPaths(m_spec.flows[index]);
         const ReorderingCounters& counters = mptcp->ends[Other(sender)]->Data().Counters(now);
         const auto arrived = static_cast<double>(std::max<uint64_t>(counters.arrived, 1));
         result.multipath = {static_cast<double>(counters.reordered) / arrived,

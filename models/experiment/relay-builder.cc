@@ -124,6 +124,13 @@ RelayBuilder::AddCarrier(size_t hop, const FlowSpec& flow)
     {
         carrier.leg = &m_site.legs.AddQuic(parts, *m_spec.quic);
     }
+    else if (hopSpec.multipath)
+    {
+        carrier.paths = &m_site.legs.AddMptcp(parts,
+                                              *hopSpec.multipath,
+                                              m_site.ChannelsOf(*hopSpec.multipath, crossing));
+        carrier.leg = carrier.paths->subflows.front();
+    }
     else
     {
         const TcpLeg tcp = m_site.legs.AddTcp(parts);
@@ -147,7 +154,7 @@ RelayBuilder::AddCarriers(const FlowSpec& spec, Flow& flow)
         std::deque<Carrier>& carriers = m_hops[hop].carriers;
         bool isNew = spec.carrier == carriers.size();
         Carrier& carrier = isNew ? AddCarrier(hop, spec) : carriers.at(spec.carrier);
-        flow.legs.push_back(carrier.leg);
+        flow.AddLegs(*carrier.leg, carrier.paths);
     }
 }
 

@@ -21,12 +21,13 @@ class RelayBuilder final : public TunnelBuilder
     /// A tunnel's connection across one hop, and the contents of what it carries.
     struct Carrier final : RelayCarrier
     {
-        Leg* leg{nullptr};
+        Leg* leg{nullptr};                  //!< of MPTCP the first subflow
+        MptcpConnection* paths{nullptr};    //!< null: it is not of MPTCP
         std::deque<CarrierSide::Logs> logs; //!< of each flow
 
         ByteStream& Stream(End end) override
         {
-            return leg->Stream(end);
+            return paths ? *paths->ends[end] : leg->Stream(end);
         }
 
         void ConnectQuic(int64_t now) override

@@ -23,14 +23,24 @@ StreamTunnelBuilder::Begin()
         return; // another tunnel goes through it
     }
     PerEnd<Host&> hosts = m_site.network.HostsOf(m_spec.route);
-    const TcpLeg carrier = m_site.legs.AddTcp(
-        CarrierParts(m_spec.carrierTcp, m_spec.carrierCc, m_spec.route, m_spec.under));
+    const LegParts parts =
+        CarrierParts(m_spec.carrierTcp, m_spec.carrierCc, m_spec.route, m_spec.under);
+    const TcpLeg carrier = m_spec.multipath ? AddPaths(parts) : m_site.legs.AddTcp(parts);
     m_carrier = &carrier.leg;
-    m_packets = std::make_unique<StreamTunnel>(m_spec,
-                                               *m_carrier->Tcp().client,
-                                               *m_carrier->Tcp().server,
-                                               hosts.client.cpu,
-                                               hosts.server.cpu);
+    const std::vector<Leg*> legs = m_paths ? m_paths->subflows : std::vector{m_carrier};
+    m_packets = std::make_unique<StreamTunnel>(
+        m_spec,
+        PerEnd<ByteStream&>{Carrier(End::CLIENT), Carrier(End::SERVER)},
+        MakePerEnd(End::CLIENT,
+                   [&](End end) {
+                       std::vector<const TcpEndpoint*> sockets;
+                       for (const Leg* leg : legs)
+                       {
+                           sockets.push_back(leg->Tcp()[end].get());
+                       }
+                       return sockets;
+                   }),
+        PerEnd<Cpu&>{hosts.client.cpu, hosts.server.cpu});
     const auto contents = m_site.legs.ContentsOf(carrier,
                                                  m_number,
                                                  m_spec.handshake,
@@ -41,13 +51,28 @@ StreamTunnelBuilder::Begin()
     }
 }
 
+/// Make a carrier with several paths. \returns its first subflow
+TcpLeg
+StreamTunnelBuilder::AddPaths(const LegParts& parts)
+{
+    m_paths = &m_site.legs.AddMptcp(parts,
+                                    *m_spec.multipath,
+                                    m_site.ChannelsOf(*m_spec.multipath, Crossing()));
+    return {*m_paths->subflows.front()};
+}
+
+ByteStream&
+StreamTunnelBuilder::Carrier(End end) const
+{
+    return m_paths ? *m_paths->ends[end] : m_carrier->Stream(end);
+}
+
 EventSources
 StreamTunnelBuilder::Dial()
 {
     EventSources dials;
-    dials.push_back(std::make_unique<DialStart<ByteStream>>(m_site.loop,
-                                                            *m_carrier->Tcp().client,
-                                                            m_spec.start));
+    dials.push_back(
+        std::make_unique<DialStart<ByteStream>>(m_site.loop, Carrier(End::CLIENT), m_spec.start));
     return dials;
 }
 

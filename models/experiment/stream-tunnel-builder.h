@@ -34,6 +34,10 @@ class StreamTunnelBuilder final : public CarriedTunnelBuilder
         return m_packets->Device(sender);
     }
 
+    TcpLeg AddPaths(const LegParts& parts);
+    /// What the program at one end reads and writes.
+    ByteStream& Carrier(End end) const;
+
     const StreamTunnelSpec& m_spec;
     std::unique_ptr<StreamTunnel> m_packets; //!< from Begin() on
 };

@@ -14,6 +14,17 @@ Site::ChannelsOf(uint32_t route, const FlowSpec& flow) const
     });
 }
 
+std::vector<PerEnd<Channel>>
+Site::ChannelsOf(const MultipathSpec& multipath, const FlowSpec& flow) const
+{
+    std::vector<PerEnd<Channel>> channels;
+    for (const SubflowSpec& path : multipath.paths)
+    {
+        channels.push_back(ChannelsOf(path.route, flow));
+    }
+    return channels;
+}
+
 PerEnd<Channel>
 Site::ChannelsThrough(uint32_t tunnel, const FlowSpec& flow) const
 {
@@ -68,23 +79,29 @@ PacketTunnelBuilder::BetweenGateways(const FlowSpec& flow, End sender, const Cha
     return channel;
 }
 
+FlowSpec
+CarriedTunnelBuilder::Crossing() const
+{
+    const FlowSpec& first = FirstThrough(m_site.spec, m_number);
+    FlowSpec crossing = first;
+    crossing.sender = first.access.Near(first.sender);
+    crossing.extraDelay = DelaysInTunnel(first);
+    return crossing;
+}
+
 LegParts
 CarriedTunnelBuilder::CarrierParts(const TcpSpec& tcp,
                                    const CongestionSpec& cc,
                                    uint32_t route,
                                    const std::optional<FlowSpec>& under)
 {
-    const FlowSpec& first = FirstThrough(m_site.spec, m_number);
-    FlowSpec crossing = first;
-    crossing.sender = first.access.Near(first.sender);
-    crossing.extraDelay = DelaysInTunnel(first);
     return {LegRole::CARRIER,
             0,
             m_firstCarrier,
             tcp,
             cc,
             under ? m_site.ChannelsThrough(*under->tunnel, *under)
-                  : m_site.ChannelsOf(route, crossing),
+                  : m_site.ChannelsOf(route, Crossing()),
             m_site.network.HostsOf(route),
             m_number,
             under ? InsideOf(*under) : PerEnd<std::optional<uint32_t>>{}};
@@ -105,7 +122,7 @@ CarriedTunnelBuilder::AddFlow(uint32_t index, Flow& flow)
 {
     const PerEnd<Channel> channels = ChannelsFor(m_site.spec.flows[index]);
     Sockets sockets = m_site.legs.AddApp(index, flow, std::nullopt, channels);
-    flow.legs.push_back(m_carrier);
+    flow.AddLegs(*m_carrier, m_paths);
     return sockets;
 }
 
@@ -113,7 +130,7 @@ PerEnd<Channel>
 CarriedTunnelBuilder::AddDatagrams(const FlowSpec& spec, UdpParts& parts)
 {
     const PerEnd<Channel> channels = ChannelsFor(spec);
-    parts.flow.legs.push_back(m_carrier);
+    parts.flow.AddLegs(*m_carrier, m_paths);
     return channels;
 }
 

@@ -32,6 +32,9 @@ struct Site
 
     /// What both ends of a flow's connection across a route send into.
     PerEnd<Channel> ChannelsOf(uint32_t route, const FlowSpec& flow) const;
+    /// The same of each path, for the subflows of a connection.
+    std::vector<PerEnd<Channel>> ChannelsOf(const MultipathSpec& multipath,
+                                            const FlowSpec& flow) const;
     /// What both ends of a connection through a tunnel of packets send into.
     PerEnd<Channel> ChannelsThrough(uint32_t tunnel, const FlowSpec& flow) const;
     /// Where the packets of a flow, or of a tunnel that is one, are seen at its ends.
@@ -144,11 +147,14 @@ class CarriedTunnelBuilder : public PacketTunnelBuilder
                           const CongestionSpec& cc,
                           uint32_t route,
                           const std::optional<FlowSpec>& under);
+    /// The first flow through it, as which the carrier crosses links.
+    FlowSpec Crossing() const;
     /// The device into which a host sends. \pre Begin() was called
     virtual PacketDevice& Device(End sender) = 0;
 
     const uint32_t m_number;
-    Leg* m_carrier{nullptr}; //!< from Begin() on
+    Leg* m_carrier{nullptr};           //!< from Begin() on; of MPTCP the first subflow
+    MptcpConnection* m_paths{nullptr}; //!< null: it is not of MPTCP
 
   private:
     const uint32_t m_firstCarrier;

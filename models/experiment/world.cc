@@ -153,28 +153,16 @@ World::Start()
     }
 }
 
-/// What both ends of a flow's subflows send into. \pre it has several
-std::vector<PerEnd<Channel>>
-World::ChannelsOfPaths(const FlowSpec& spec) const
-{
-    std::vector<PerEnd<Channel>> channels;
-    for (const SubflowSpec& path : spec.multipath->paths)
-    {
-        channels.push_back(m_site.ChannelsOf(path.route, spec));
-    }
-    return channels;
-}
-
 /// Add the connections of a flow, and its applications.
 void
 World::AddStream(uint32_t index, Flow& flow)
 {
     const FlowSpec& spec = m_spec.flows[index];
     PerEnd<Host&> hosts = m_network.HostsOf(spec.route);
-    Sockets sockets = spec.tunnel ? m_tunnels.at(*spec.tunnel)->AddFlow(index, flow)
-                      : spec.multipath
-                          ? m_legs.AddMptcp(index, flow, ChannelsOfPaths(spec))
-                          : m_legs.AddApp(index, flow, 0, m_site.ChannelsOf(spec.route, spec));
+    Sockets sockets =
+        spec.tunnel      ? m_tunnels.at(*spec.tunnel)->AddFlow(index, flow)
+        : spec.multipath ? m_legs.AddMptcpApp(index, flow, m_site.ChannelsOf(*spec.multipath, spec))
+                         : m_legs.AddApp(index, flow, 0, m_site.ChannelsOf(spec.route, spec));
     flow.first = &sockets.client;
     End sender = spec.sender;
     End receiver = Other(sender);

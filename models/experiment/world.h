@@ -57,7 +57,6 @@ class World
 
   private:
     void AddTunnels();
-    std::vector<PerEnd<Channel>> ChannelsOfPaths(const FlowSpec& spec) const;
     void AddStream(uint32_t index, Flow& flow);
     void AddDatagrams(uint32_t index, Flow& flow);
     void StartDatagrams(uint32_t index);

@@ -65,7 +65,8 @@ FIELDS_OF(
     FIELD(cc, "congestion control of its carriers; no name: FlowSpec::carrierCc"),
     FIELD(under,
           "1",
-          "datagram tunnel on the same route that carriers go through, by its number in the list"));
+          "datagram tunnel on the same route that carriers go through, by its number in the list"),
+    FIELD(multipath, "of MPTCP, if carriers over TCP are of it"));
 
 FIELDS_OF(RelaySpec,
           FIELD(copyBuffer, "bytes", 1, 1 << 30, "bytes read at once and forwarded as one message"),
@@ -160,7 +161,8 @@ FIELDS_OF(StreamTunnelSpec,
           FIELD(start, "ns", "when it dials its carrier"),
           FIELD(carrierTcp, "settings of its carrier"),
           FIELD(carrierCc, "congestion control of its carrier"),
-          FIELD(under, "the flow as which its carrier goes through another tunnel"));
+          FIELD(under, "the flow as which its carrier goes through another tunnel"),
+          FIELD(multipath, "of MPTCP, if its carrier is of it"));
 
 FIELDS_OF(QuicDatagramsSpec,
           FIELD(queue, "frames", 1, 1 << 20, "most frames that wait to be sent"),

@@ -8,6 +8,7 @@
 #include "fec-spec.h"
 #include "kcp-spec.h"
 #include "layer-spec.h"
+#include "multipath-spec.h"
 #include "path-spec.h"
 #include "quic-spec.h"
 #include "rudp-spec.h"
@@ -111,6 +112,7 @@ struct HopSpec
     uint32_t route{0};
     CongestionSpec cc;
     std::optional<uint32_t> under;
+    std::optional<MultipathSpec> multipath;
 
     static const class Fields& GetFields();
 };
@@ -242,6 +244,7 @@ struct StreamTunnelSpec
     TcpSpec carrierTcp;
     CongestionSpec carrierCc;
     std::optional<FlowSpec> under;
+    std::optional<MultipathSpec> multipath;
 
     static const class Fields& GetFields();
 };

@@ -122,25 +122,36 @@ StreamTunnelEnd::OnComputed(int64_t now)
 // The tunnel -----------------------------------------------------------------------------------
 
 StreamTunnel::StreamTunnel(const StreamTunnelSpec& spec,
-                           TcpEndpoint& clientSocket,
-                           TcpEndpoint& serverSocket,
-                           Cpu& client,
-                           Cpu& server)
-    : m_sockets{clientSocket, serverSocket},
-      m_ends{StreamTunnelEnd(spec, End::CLIENT, spec.layers.client, clientSocket, client, m_logs),
-             StreamTunnelEnd(spec, End::SERVER, spec.layers.server, serverSocket, server, m_logs)}
+                           const PerEnd<ByteStream&>& carrier,
+                           PerEnd<std::vector<const TcpEndpoint*>> sockets,
+                           const PerEnd<Cpu&>& cpus)
+    : m_sockets(std::move(sockets)),
+      m_ends{StreamTunnelEnd(spec,
+                             End::CLIENT,
+                             spec.layers.client,
+                             carrier.client,
+                             cpus.client,
+                             m_logs),
+             StreamTunnelEnd(spec,
+                             End::SERVER,
+                             spec.layers.server,
+                             carrier.server,
+                             cpus.server,
+                             m_logs)}
 {
 }
 
 TunnelCounters
 StreamTunnel::Counters(End sender) const
 {
-    const TcpEndpoint& socket = m_sockets[sender];
-    const WireCounters& wire = socket.Wire();
     TunnelCounters counters;
     counters.inner = m_ends[sender].Inner();
-    counters.outer.packets = socket.GetSender().Counters().segments + wire.acks;
-    counters.outer.bytes = wire.dataBytes + wire.ackBytes;
+    for (const TcpEndpoint* socket : m_sockets[sender])
+    {
+        const WireCounters& wire = socket->Wire();
+        counters.outer.packets += socket->GetSender().Counters().segments + wire.acks;
+        counters.outer.bytes += wire.dataBytes + wire.ackBytes;
+    }
     return counters;
 }
 

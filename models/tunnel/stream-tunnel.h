@@ -105,22 +105,20 @@ class StreamTunnelEnd final : public PacketDevice,
     bool m_isDecapsulating{false}; //!< the CPU works on a packet that was read
 };
 
-/// A tunnel that carries the packets of two hosts in one TCP connection between them.
+/// A tunnel that carries the packets of two hosts in one connection of TCP or MPTCP between them.
 class StreamTunnel final : public PacketTunnel
 {
   public:
     /**
      * \param spec the tunnel; outlives it
-     * \param clientSocket the carrier's end that opens it
-     * \param serverSocket its other end
-     * \param client CPU of the client
-     * \param server CPU of the server
+     * \param carrier its ends; the client opens it
+     * \param sockets whose packets the carrier consists of, by end
+     * \param cpus of the ends' hosts
      */
     StreamTunnel(const StreamTunnelSpec& spec,
-                 TcpEndpoint& clientSocket,
-                 TcpEndpoint& serverSocket,
-                 Cpu& client,
-                 Cpu& server);
+                 const PerEnd<ByteStream&>& carrier,
+                 PerEnd<std::vector<const TcpEndpoint*>> sockets,
+                 const PerEnd<Cpu&>& cpus);
 
     /// As MessageStream::SetWatcher(), of what one end sends.
     void SetWatcher(End sender, MessageWatcher<TunnelledPacket>* watcher)
@@ -151,7 +149,7 @@ class StreamTunnel final : public PacketTunnel
     TunnelCounters Counters(End sender) const override;
 
   private:
-    PerEnd<TcpEndpoint&> m_sockets;
+    PerEnd<std::vector<const TcpEndpoint*>> m_sockets;
     PacketLogs m_logs;
     PerEnd<StreamTunnelEnd> m_ends;
 };

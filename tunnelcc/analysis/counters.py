@@ -30,8 +30,16 @@ _MOST = 0.9
 
 
 def path_leg(names: Sequence[str]) -> int:
-    """Return which of a flow's legs crosses the path: the carrier, or a plain flow's only one."""
+    """Return which of a flow's legs crosses the path: the carrier, or a plain flow's only one.
+
+    Of a connection with several paths, that over the first one.
+    """
     return names.index("carrier") if "carrier" in names else 0
+
+
+def connection_of(leg: str) -> str:
+    """Return the name of the connection of which a leg is all, or what goes over one path."""
+    return leg.partition("-path")[0]
 
 
 def is_carrier(leg: str) -> bool:
@@ -69,9 +77,11 @@ class Counters:
         #: The end of the tunnel at which the data enter, and that at which they leave it.
         self.sender = (self.traffic.tunnel or self.traffic).sender
         self.receiver = "server" if self.sender == "client" else "client"
-        self.legs = list(run.legs[index])
-        if self.traffic.multipath is not None:  # side by side: the one that carried most
-            self.legs = [max(self.legs, key=lambda leg: leg.payload_bytes or 0)]
+        sides: dict[str, list[Any]] = {}
+        for leg in run.legs[index]:
+            sides.setdefault(connection_of(leg.name), []).append(leg)
+        # Of those side by side, the one that carried most.
+        self.legs = [max(it, key=lambda leg: leg.payload_bytes or 0) for it in sides.values()]
         channels = list(run.measured["flow_channels"][index])
         # In a tunnel of packets, the connection of the applications goes through the carrier.
         if not self.is_up and self.kind not in ("stream", "quic-datagram"):

@@ -206,6 +206,7 @@ class RelayEntry(Entry):
         "stream_window",
         "connection_window",
         "session_buffer",
+        "mptcp",
         "under",
         "chain",
         "relays",
@@ -213,7 +214,7 @@ class RelayEntry(Entry):
     )
     #: Those of them that carriers over UDP do not have.
     TCP_OVERRIDES: ClassVar[tuple[str, ...]] = (
-        "cc", "nodelay", "send_buffer", "receive_buffer", "under",
+        "cc", "nodelay", "send_buffer", "receive_buffer", "mptcp", "under",
     )  # fmt: skip
     #: Those of entries whose carriers are KCP sessions.
     KCP_OVERRIDES: ClassVar[tuple[str, ...]] = ("mode", "fec", "kcp", "receive_buffer")

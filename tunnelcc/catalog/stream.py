@@ -24,7 +24,7 @@ class StreamEntry(PacketEntry):
 
     OVERRIDES: ClassVar[tuple[str, ...]] = (
         "cc", "nodelay", "send_buffer", "receive_buffer", "mode", "mtu", "mss", "queue", "ip",
-        "under", "vlan_tags",
+        "mptcp", "under", "vlan_tags",
     )  # fmt: skip
     PLACES: ClassVar[tuple[Place, ...]] = (Place.PACKET, Place.STREAM)
 

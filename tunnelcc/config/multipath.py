@@ -50,8 +50,8 @@ class Mptcp(Model):
     """
 
     paths: Key[Annotated[tuple[Way, ...], _PATHS_KIND], Sequence[str | Sequence[str]]] = Field(
-        description="two to eight paths from the client's host to the server's: each the name of a "
-        "link, over which the fastest route is taken, or all hosts on the way; the connection "
+        description="two to eight paths between the hosts of the connection's ends: each the name "
+        "of a link, over which the fastest route is taken, or all hosts on the way; the connection "
         "begins on the first one"
     )
     backup: Key[Annotated[tuple[Way, ...], _PATHS_KIND], Sequence[str | Sequence[str]]] = Field(

@@ -25,6 +25,7 @@ from tunnelcc.catalog.values import (
 )
 from tunnelcc.config.congestion import CongestionControl, GivenAlgorithm
 from tunnelcc.config.flow_control import FlowControl
+from tunnelcc.config.multipath import Mptcp, as_given
 from tunnelcc.config.network import BETWEEN
 from tunnelcc.config.path import Path
 from tunnelcc.config.shapes import Pair
@@ -479,6 +480,11 @@ class Tunnel(FlowControl, PacketTunnel):
         default=None,
         description="more routes between the gateways of a datagram tunnel; needs between",
     )
+    mptcp: Key[Mptcp | None, Mptcp | Table | None] = Field(
+        default=None,
+        description="several paths at once for each carrier over TCP, between the hosts that run "
+        "the tunnel; default: one path, TCP",
+    )
     cc: Key[CongestionControl | None, GivenAlgorithm | None] = Field(
         default=None,
         description="congestion control of the carrier; default: the flow's, or over QUIC the "
@@ -584,6 +590,8 @@ class Tunnel(FlowControl, PacketTunnel):
                 raise error.below("uplinks") from None
         if self.relays and self.chain:
             raise ConfigError(Problem("relays", self.relays, "no value, because chain is given"))
+        if self.mptcp is not None:
+            self._check_paths(self.mptcp)
         ccs = {"cc": self.cc, **{f"chain.{i}.cc": hop.cc for i, hop in enumerate(self.chain)}}
         for key, given in ccs.items():
             if given is not None and not self.entry.has_ecn and given.needs_ecn:
@@ -602,6 +610,18 @@ class Tunnel(FlowControl, PacketTunnel):
                 where = catalog.path_of(self.name)
                 raise error.below(f"carrier.{key}").located_in(where) from None
         return self
+
+    def _check_paths(self, mptcp: Mptcp) -> None:
+        """Raise ConfigError for what carriers with several paths cannot have."""
+        has_under = self.entry.under is not None if self.under is None else not self.under.is_none
+        for key, given, why in (
+            ("chain", self.chain, "which has other hosts on the way"),
+            ("relays", self.relays, "which are other hosts on the way"),
+            ("under", has_under, "the tunnel below has one path"),
+        ):
+            if given:
+                paths = [as_given(it) for it in mptcp.paths]
+                raise ConfigError(Problem("mptcp.paths", paths, f"no value with {key}, {why}"))
 
     @property
     def _has_fec(self) -> bool:
@@ -682,6 +702,8 @@ class Tunnel(FlowControl, PacketTunnel):
             changes["between"] = list(self.between)
         if self.uplinks is not None:
             changes["uplinks"] = self.uplinks.table()
+        if self.mptcp is not None:
+            changes["mptcp"] = self.mptcp.table()
         for key in ("cc", "under"):
             if key in changes:
                 changes[key] = changes[key].model_dump()

@@ -19,6 +19,7 @@ from tunnelcc.config.tunnel import BELOW_RELAYS, Hop, Tunnel
 from tunnelcc.errors import MISSING, ConfigError, Problem, problems_in
 from tunnelcc.hosts import costs
 from tunnelcc.network.layers import problems_of_queue
+from tunnelcc.network.multipath import routes_of
 from tunnelcc.network.resolve import route_of
 from tunnelcc.network.resolved import ResolvedNetwork
 from tunnelcc.network.topology import Route, Topology, of_network, of_path
@@ -158,9 +159,12 @@ def _of_under(experiment: ExperimentKeys) -> Iterator[Problem]:
             tunnel = experiment.tunnel_of(flow)
         except ConfigError:
             continue  # told elsewhere
-        if flow.rtt is None or tunnel is None or not tunnel.entry.CARRIES_PACKETS:
+        if flow.rtt is None or tunnel is None:
             continue
-        if tunnel.below or tunnel.uplinks:
+        if tunnel.mptcp is not None:
+            expected = "no value with tunnel.mptcp, whose paths have the delays of their links"
+            yield Problem(f"flows.{index}.rtt", format_time(flow.rtt), expected)
+        elif tunnel.entry.CARRIES_PACKETS and (tunnel.below or tunnel.uplinks):
             expected = "no value with under or uplinks: all packets of a tunnel have the same way"
             yield Problem(f"flows.{index}.rtt", format_time(flow.rtt), expected)
 
@@ -226,10 +230,11 @@ def _of_gateways(
         return  # told already
     if tunnel is None:
         return
+    where = "tunnel" if name is None else f"tunnels.{name}"
     if tunnel.between is None:
+        yield from _of_paths(topology, tunnel, route, where)
         yield from _of_lower_gateways(topology, tunnel, route)
         return
-    where = "tunnel" if name is None else f"tunnels.{name}"
     try:
         crossed = route_between(topology, tunnel, route, f" of {key}")
     except ConfigError as error:
@@ -237,6 +242,7 @@ def _of_gateways(
         yield from (replace(it, hint=hint) for it in error.below(where).problems)
         return
     yield from _of_uplinks(topology, tunnel, crossed, where)
+    yield from _of_paths(topology, tunnel, crossed, where)
     inside = {step.link for step in crossed.to_server + crossed.to_client}
     for step in route.to_server + route.to_client:
         link = topology.links[step.link]
@@ -260,6 +266,12 @@ def _of_lower_gateways(topology: Topology, upper: Tunnel, route: Route) -> Itera
         return
     yield from _of_uplinks(topology, lower, crossed, where)
     yield from _of_lower_gateways(topology, lower, crossed)
+
+
+def _of_paths(topology: Topology, tunnel: Tunnel, crossed: Route, where: str) -> Iterator[Problem]:
+    """Yield problems of the paths of carriers of the tunnel at ``where``."""
+    if tunnel.mptcp is not None:
+        yield from problems_in(where, partial(routes_of, topology, crossed.ends, tunnel.mptcp))
 
 
 def _of_uplinks(
@@ -517,11 +529,12 @@ def _of_transport(traffic: Traffic) -> Iterator[Problem]:
                 f"no value through {tunnel.name}, which has one path (tunnel = 'none' has none)"
             )
             yield Problem(key, paths, expected)
-        tcp = traffic.links.on.tcp
+    if traffic.paths is not None:
+        tcp, whose = traffic.links.on.tcp, "flows" if flow.mptcp is not None else "tunnel"
         if not tcp.timestamps:
-            yield Problem("tcp.timestamps", False, "true with flows.mptcp")
+            yield Problem("tcp.timestamps", False, f"true with {whose}.mptcp")
         if tcp.mtu_probing:
-            yield Problem("tcp.mtu_probing", tcp.mtu_probing, "0 with flows.mptcp")
+            yield Problem("tcp.mtu_probing", tcp.mtu_probing, f"0 with {whose}.mptcp")
     key = f"flows.{traffic.number}.transport"
     if flow.transport == "tcp" and tunnel is not None and (why := tunnel.entry.refuses_streams):
         yield Problem(key, flow.transport, f"udp or quic with {tunnel.name}, because {why}")

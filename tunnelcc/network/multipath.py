@@ -65,11 +65,16 @@ class Multipath(Layer):
 
 
 def routes_of(topology: Topology, ends: tuple[str, str], keys: Mptcp) -> list[Route]:
-    """Return the route of each path. Raises ConfigError with the key mptcp.paths."""
+    """Return the route of each path. Raises ConfigError with the key mptcp.paths.
+
+    Hosts may be listed from either end: gateways have flows from both sides.
+    """
     found: list[Route] = []
     for path in keys.paths:
         try:
             via = _over(topology, ends, path) if isinstance(path, str) else path
+            if (via[0], via[-1]) == ends[::-1]:
+                via = via[::-1]
             route = topology.both_ways(*ends, via)
         except ConfigError as error:
             raise ConfigError(

@@ -223,11 +223,17 @@ def tunnel(placed: ResolvedTunnel) -> dict[str, Number]:
     plain = layer.links.on.mss(layer.outside.mtu, layer.route, layer.versions.outer)
     numbers = {
         "path MTU": Number(
-            format_size(layer.outside.mtu), "derived", "its routes" if uplinks else "its route"
+            format_size(layer.outside.mtu),
+            "derived",
+            "its routes" if placed.routes else "its route",
         ),
         "MTU": device,
         "segment": _segment(transport, plain),
     }
+    if (paths := layer.paths) is not None:
+        segment = Number(numbers["segment"].text, "derived", "path MTU, options of MPTCP")
+        scheduler = Number(paths.keys.scheduler, *stated(paths.keys, f"{key}.mptcp", "scheduler"))
+        numbers |= {"segment": segment, "scheduler": scheduler}
     if uplinks is not None:
         where = f"{key}.uplinks"
         numbers["routes"] = Number(uplinks.use, *stated(uplinks, where, "use"))

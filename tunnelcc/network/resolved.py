@@ -67,6 +67,11 @@ class ResolvedTunnel:
         return self.layer.uplinks if isinstance(self.layer, PacketTunnel) else ()
 
     @property
+    def routes(self) -> tuple[Route, ...]:
+        """These, or all paths of its carriers, if they have several."""
+        return self.uplinks if self.layer.paths is None else self.layer.paths.routes
+
+    @property
     def hosts(self) -> list[str]:
         """The hosts that run the tunnel's programs, in order from the client."""
         hops = (self.above or self.layer).hops
@@ -155,7 +160,7 @@ class ResolvedNetwork:
         """
         found = [self.bottleneck]
         for placed in self.tunnels:
-            routes = placed.uplinks
+            routes = placed.routes
             for ways in ([it.to_server for it in routes], [it.to_client for it in routes]):
                 if any(self.bottleneck in way for way in ways):
                     apart = [way for way in ways if self.bottleneck not in way]

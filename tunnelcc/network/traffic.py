@@ -134,6 +134,11 @@ class Traffic:
         return self.below if isinstance(self.below, Multipath) else None
 
     @property
+    def paths(self) -> Multipath | None:
+        """The paths of its connection, or of its tunnel's carriers, if these have several."""
+        return self.multipath if self.tunnel is None else self.tunnel.paths
+
+    @property
     def tunnel_keys(self) -> Tunnel | None:
         """The keys of its tunnel."""
         tunnel = self.tunnel

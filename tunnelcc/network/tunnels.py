@@ -15,6 +15,7 @@ from tunnelcc.errors import ConfigError
 from tunnelcc.hosts import costs
 from tunnelcc.hosts.kernels import kernels
 from tunnelcc.network.layers import Layer, Links, added, other_end
+from tunnelcc.network.multipath import Multipath
 from tunnelcc.network.topology import Route, Step, Topology
 from tunnelcc.network.transport import Transport
 
@@ -72,6 +73,11 @@ class _Tunnel(Layer):
     def outside(self) -> Layer:
         """What the tunnel sends its packets, or datagrams of its carriers, to."""
         return self.below
+
+    @property
+    def paths(self) -> Multipath | None:
+        """The paths of each of its carriers, if they have several."""
+        return self.below if isinstance(self.below, Multipath) else None
 
     @cached_property
     def use(self) -> Use:
@@ -246,8 +252,8 @@ class PacketTunnel(_Tunnel):
 class Relays(_Tunnel):
     """Relays, which end the connections of applications, and send on carriers.
 
-    ``below``: the links between the first and the last one, or the tunnel that each carrier goes
-    through.
+    ``below``: the links between the first and the last one, the paths of each carrier, or the
+    tunnel that it goes through.
     """
 
     @property
@@ -289,6 +295,8 @@ class Relays(_Tunnel):
         return topology.hosts_of(self.route.client, self.route.to_server)[1:-1]
 
     def loads_of(self, end: str) -> dict[Step, float]:
+        if self.paths is not None:
+            return self.paths.loads_of(end)
         return added(*({step: 1.0} for hop in self.hops for step in hop.sent_by(end)))
 
 

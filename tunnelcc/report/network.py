@@ -93,8 +93,8 @@ def _tunnels(network: ResolvedNetwork) -> Section:
         elif placed.hop is None and placed.keys.entry.HAS_CARRIERS:
             carried += f", {len(carriers)} carrier{'s' if len(carriers) > 1 else ''}"
         hosts = placed.hosts if placed.hop is None else placed.hosts[placed.hop : placed.hop + 2]
-        of, uplinks = network.topology.hosts_of, placed.uplinks
-        routes = [of(it.client, it.to_server) for it in uplinks] or [hosts]
+        of = network.topology.hosts_of
+        routes = [of(it.client, it.to_server) for it in placed.routes] or [hosts]
         if placed.lower is not None:
             carried += f", through {network.tunnels[placed.lower].keys.name}"
         ways = "\n".join(" → ".join(route) for route in routes)

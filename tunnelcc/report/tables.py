@@ -13,7 +13,7 @@ import numpy as np
 
 from tunnelcc import core
 from tunnelcc.analysis import busy, one_sided, path_mtu, phases
-from tunnelcc.analysis.counters import path_leg
+from tunnelcc.analysis.counters import connection_of, path_leg
 from tunnelcc.analysis.values import Cause, Finding
 from tunnelcc.metrics import METRICS, drift, evaluate
 from tunnelcc.output.tables import Column, Table, console, grid
@@ -415,7 +415,7 @@ class _Row:
     @property
     def legs(self) -> list[dict[str, Any]]:
         """What crosses the path."""
-        return [*self.carriers, *(_path_leg(it) for it in self.flows if len(it["legs"]) == 1)]
+        return [*self.carriers, *(leg for it in self.flows for leg in _paths_of(it, "app"))]
 
     @property
     def timed(self) -> list[dict[str, Any]]:
@@ -433,7 +433,7 @@ class _Row:
 
 def _flow_table(totals: dict[str, Any], result: Result, limits: Sequence[Finding]) -> Table:
     placed, flows, tunnels = result.network.flows, totals["flows"], _tunnels_of_flows(totals)
-    rows, told = [], set[tuple[int, str]]()
+    rows, told = [], set[tuple[int, str, str]]()
     for entry, members in _rows(flows, placed):
         of_each = _carriers(members)  # flows may share a carrier, which counts once
         is_told = bool(of_each) and told.issuperset(of_each)
@@ -619,12 +619,19 @@ def _path_leg(flow: dict[str, Any]) -> dict[str, Any]:
     return legs[path_leg([leg["leg_name"] for leg in legs])]
 
 
-def _carriers(flows: Iterable[dict[str, Any]]) -> dict[tuple[int, str], dict[str, Any]]:
-    """Return what each carrier's ends sent for the flows: its leg, by number and direction."""
+def _paths_of(flow: dict[str, Any], name: str) -> list[dict[str, Any]]:
+    """Return the legs of the connection that crosses the path, if it has this name: one a path."""
+    crosses = connection_of(_path_leg(flow)["leg_name"])
+    legs = [leg for leg in flow["legs"] if connection_of(leg["leg_name"]) == crosses]
+    return legs if crosses == name else []
+
+
+def _carriers(flows: Iterable[dict[str, Any]]) -> dict[tuple[int, str, str], dict[str, Any]]:
+    """Return what each carrier's ends sent for the flows: its legs, by number and direction."""
     return {
-        (flow["flow_carrier"], flow["flow_direction"]): _path_leg(flow)
+        (flow["flow_carrier"], flow["flow_direction"], leg["leg_name"]): leg
         for flow in flows
-        if len(flow["legs"]) > 1
+        for leg in _paths_of(flow, "carrier")
     }
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from tunnelcc import core, metrics
 from tunnelcc.analysis import causes
-from tunnelcc.analysis.counters import path_leg
+from tunnelcc.analysis.counters import connection_of, path_leg
 from tunnelcc.analysis.values import Cause
 from tunnelcc.network.resolved import ResolvedNetwork
 from tunnelcc.network.topology import Step
@@ -308,8 +308,11 @@ class Parts:
         return legs[-1] if legs[-1].name == "target" and sender == "server" else legs[0]
 
     def path_leg(self, flow: int) -> ConnectionPart:
-        """Return the connection that crosses the path: the carrier, or a plain flow's only one."""
+        """Return the connection that crosses the path: the carrier, or a plain flow's only one.
+
+        Of one with several paths, what goes over that which carries most.
+        """
         legs = self.legs[flow]
-        if self.network.flows[flow].traffic.multipath is not None:
-            return max(legs, key=lambda leg: leg.payload_bytes or 0)
-        return legs[path_leg([leg.name for leg in legs])]
+        name = connection_of(legs[path_leg([leg.name for leg in legs])].name)
+        sides = [it for it in legs if connection_of(it.name) == name]
+        return max(sides, key=lambda leg: leg.payload_bytes or 0)

@@ -36,8 +36,8 @@ def aggregation(experiment: Experiment, jobs: int | None = None) -> Aggregation:
     """Measure what several paths bring: those of a tunnel with uplinks, or of MPTCP.
 
     The function runs ``experiment``, and the same over each path alone: with TCP in place of MPTCP,
-    or the tunnel without uplinks. ``jobs``: number of processes; default: one per core. Raises
-    ConfigError without several paths, RunError.
+    also of a tunnel's carriers, or the tunnel without uplinks. ``jobs``: number of processes;
+    default: one per core. Raises ConfigError without several paths, RunError.
 
         >>> link = {"rate": "5Mbps", "rtt": "20ms"}
         >>> links = {"a": {"between": ["pc", "server"], **link}}
@@ -70,12 +70,13 @@ def over(experiment: Experiment, number: int) -> Experiment:
             del flow["mptcp"]
             flow["route"] = _hosts(found.topology, traffic.below.routes[number])
         elif (tunnel := found.flows[placed].tunnel) is not None and (
-            uplinks := found.tunnels[tunnel].uplinks
+            routes := found.tunnels[tunnel].routes
         ):
-            flow["route"] = _by_way_of(found.topology, traffic.links.route, uplinks[number])
+            flow["route"] = _by_way_of(found.topology, traffic.links.route, routes[number])
     for tunnel in (table.get("tunnel"), *table.get("tunnels", {}).values()):
         if isinstance(tunnel, dict):
             tunnel.pop("uplinks", None)
+            tunnel.pop("mptcp", None)
     alone: Experiment = Experiment.parse(table)
     return alone
 
@@ -92,10 +93,10 @@ def _first_of_each(experiment: Experiment) -> list[int]:
 def _paths(experiment: Experiment) -> list[str]:
     """Return the hosts on each path, as one text. Raises ConfigError if there is one path."""
     found = experiment.resolved
-    sets: list[Any] = [it.uplinks for it in found.tunnels if it.uplinks]
+    sets: list[Any] = [it.routes for it in found.tunnels if it.routes]
     sets += [it.below.routes for it in found.kinds if isinstance(it.below, Multipath)]
     if not sets:
-        expected = "several paths: tunnel.uplinks, or flows.mptcp"
+        expected = "several paths: tunnel.uplinks, tunnel.mptcp, or flows.mptcp"
         raise ConfigError(Problem("flows", [it.label for it in experiment.flows], expected))
     if len({len(it) for it in sets}) > 1:
         expected = "the same number of paths for all flows and tunnels that have several"

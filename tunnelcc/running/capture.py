@@ -63,9 +63,11 @@ class Capture:
 
     def spec(self, network: ResolvedNetwork) -> Spec:
         """Return the specification. Raises ConfigError for what cannot be captured."""
-        for flow in network.flows:
-            if (paths := flow.traffic.multipath) is not None:
-                key = f"flows.{flow.group}.mptcp.paths"
+        for flow in network.everyone:
+            if (paths := flow.traffic.paths) is not None:
+                own = flow.traffic.multipath is not None
+                where = flow.traffic.key if own else network.tunnel_key(flow.traffic)
+                key = f"{where}.mptcp.paths"
                 expected = "no value with a capture, which knows no options of MPTCP"
                 raise ConfigError(Problem(key, list(paths.keys.paths), expected))
         return {

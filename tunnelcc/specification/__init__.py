@@ -238,6 +238,7 @@ class _Builder:
         hops = [
             {"route": self._number(route), "under": self.network.under(placed.owner, number)}
             | ({"cc": congestion(cc)} if cc else {})
+            | {"multipath": self._multipath(placed.layer.paths)}
             for number, (route, cc) in enumerate(zip_longest(routes, ccs[: len(routes)]))
         ]
         return tunnel_spec(placed, hops if placed.hop is None else [hops[placed.hop]])

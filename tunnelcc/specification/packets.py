@@ -20,6 +20,7 @@ from tunnelcc.specification.parts import Spec, congestion, handshake, same
 from tunnelcc.specification.quic import quic_connection, udp_socket
 from tunnelcc.specification.tcp import carrier_tcp as tcp_of_carrier
 from tunnelcc.specification.tcp import flow_tcp as tcp_of_flow
+from tunnelcc.specification.tcp import subflow_tcp
 
 
 def flow_tcp(entry: PacketEntry, traffic: Traffic) -> dict[str, Spec]:
@@ -73,6 +74,7 @@ def stream_tunnel(entry: StreamEntry, placed: ResolvedTunnel, hops: Sequence[Spe
         "carrier_tcp": carrier_tcp(entry, placed),
         "carrier_cc": congestion(placed.keys.carrier_cc or placed.contents.cc),
         "route": hops[0]["route"],
+        "multipath": hops[0]["multipath"],
     }
 
 
@@ -117,7 +119,8 @@ def carrier_tcp(entry: StreamEntry, placed: ResolvedTunnel) -> Spec:
     """The TCP settings of a stream tunnel's carrier."""
     tunnel = _layer(placed)
     mss, ip = tunnel.below.segment, tunnel.versions.outer
-    return tcp_of_carrier(tunnel.transport, mss, ip, entry.carrier, tunnel.keys)
+    spec = tcp_of_carrier(tunnel.transport, mss, ip, entry.carrier, tunnel.keys)
+    return spec if tunnel.paths is None else subflow_tcp(spec)
 
 
 def _layer(placed: ResolvedTunnel) -> PacketTunnel:

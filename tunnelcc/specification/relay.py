@@ -33,6 +33,7 @@ from tunnelcc.specification.tcp import (
     loopback_tcp,
     path_tcp,
     sized_send_buffer,
+    subflow_tcp,
     with_receive_buffer,
 )
 
@@ -86,7 +87,8 @@ def carrier(relays: Relays) -> Spec:
     entry, transport = relays.keys.entry, relays.transport
     assert isinstance(entry, RelayEntry)
     ip = relays.versions.inner
-    return carrier_tcp(transport, transport.mss, ip, entry.carrier, relays.keys)
+    spec = carrier_tcp(transport, transport.mss, ip, entry.carrier, relays.keys)
+    return spec if relays.paths is None else subflow_tcp(spec)
 
 
 def relay_tunnel(entry: RelayEntry, placed: ResolvedTunnel, hops: Sequence[Spec]) -> Spec:

@@ -391,6 +391,7 @@ ARRIVALS = {
 #: Tested below, or of no effect on the models.
 ELSEWHERE = {
     "title", "flows.mptcp.paths", "flows.mptcp.backup", "flows.mptcp.scheduler",
+    "tunnel.mptcp.paths", "tunnel.mptcp.backup", "tunnel.mptcp.scheduler",
     "flows.interarrival", "flows.bytes_shape", "flows.bytes_most", "flows.user",
     "hosts.tcp_adv_win_scale", "path.trace", "tunnel.version", "tunnel.under.version",
 }  # fmt: skip
