@@ -79,6 +79,7 @@ enum class RandomComponent : uint32_t
     CARRIER_THREADS = 14,
     DATAGRAM_TIMES = 15,
     UPLINK_PROBES = 16,
+    UPLINK_TURNS = 17,
 };
 
 /// Number of the random stream of a component and a flow. Each has its own, so the draws of one

@@ -263,7 +263,19 @@ DatagramTunnelBuilder::UplinkChannels()
                                               2 * m_number + (end == End::SERVER));
         const auto phase =
             static_cast<int64_t>(draws.RandU01() * static_cast<double>(spec.interval));
-        made[end] = &m_uplinks.emplace_back(m_site.loop, spec, spec.weights[end], ways[end], phase);
+        made[end] = &m_uplinks.emplace_back(m_site.loop,
+                                            spec,
+                                            spec.weights[end],
+                                            ways[end],
+                                            phase,
+                                            MakeRandomStream(m_site.spec.seed,
+                                                             RandomComponent::UPLINK_TURNS,
+                                                             2 * m_number + (end == End::SERVER)));
+        if (PacketServer* device = m_packets->HeldDevice(end);
+            device && spec.use == UplinkUse::MEASURED)
+        {
+            made[end]->Hold(*device);
+        }
         if (ReorderBuffer* order = m_packets->OrderAt(end))
         {
             made[end]->SetRttUser(*order);

@@ -181,13 +181,14 @@ CheckUplinks(const UplinksSpec& uplinks, const ExperimentSpec& spec, const std::
     {
         CheckNumber(uplinks.routes[i], spec.routes, where + ".routes." + std::to_string(i));
     }
-    if (uplinks.use == UplinkUse::FAIL_OVER && uplinks.interval <= 0)
+    if ((uplinks.use == UplinkUse::FAIL_OVER || uplinks.use == UplinkUse::MEASURED) &&
+        uplinks.interval <= 0)
     {
         Refuse(where + ".interval: expected more than 0");
     }
     for (End end : ENDS)
     {
-        if (uplinks.use == UplinkUse::WEIGHTS &&
+        if ((uplinks.use == UplinkUse::WEIGHTS || uplinks.use == UplinkUse::MEASURED) &&
             uplinks.weights[end].size() != uplinks.routes.size() + 1)
         {
             Refuse(where + ".weights: expected one for each route");

@@ -8,8 +8,8 @@
 namespace tunnelcc
 {
 
-NAMES_OF(UplinkUse, "fail_over", "flows", "packets", "weights");
-NAMES_OF(UplinkTurns, "smooth", "countdown");
+NAMES_OF(UplinkUse, "fail_over", "flows", "packets", "weights", "measured");
+NAMES_OF(UplinkTurns, "smooth", "countdown", "random");
 
 FIELDS_OF(RelayWorkSpec,
           FIELD(perByte, "ns/byte", 0, 1e9, "for each carrier payload byte"),
@@ -122,8 +122,13 @@ FIELDS_OF(
 FIELDS_OF(UplinksSpec,
           FIELD(routes, "1", "numbers of these"),
           FIELD(use, "how it uses the routes"),
-          FIELD(turns, "WEIGHTS: how they take turns"),
-          FIELD(weights, "1", 1e-6, 1e15, "WEIGHTS: of all routes, for what each end sends"),
+          FIELD(turns, "WEIGHTS, MEASURED: how they take turns"),
+          FIELD(weights,
+                "1",
+                1e-6,
+                1e15,
+                "WEIGHTS, MEASURED: of all routes, for what each end sends; MEASURED: the most, "
+                "bytes/s"),
           FIELD(reorder, "none: packets leave as they come"),
           FIELD(interval,
                 "ns",

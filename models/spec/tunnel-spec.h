@@ -174,7 +174,8 @@ enum class UplinkUse : uint8_t
     FAIL_OVER, //!< the next one once probes over one are not answered
     FLOWS,     //!< one for each flow, in turn
     PACKETS,   //!< one for each packet, in turn
-    WEIGHTS    //!< one for each datagram, by weights
+    WEIGHTS,   //!< one for each datagram, by weights
+    MEASURED   //!< one for each datagram, by rates that probes measure
 };
 
 std::span<const std::string_view> NamesOf(UplinkUse value);
@@ -182,8 +183,9 @@ std::span<const std::string_view> NamesOf(UplinkUse value);
 /// How routes with weights take turns.
 enum class UplinkTurns : uint8_t
 {
-    SMOOTH,   //!< as evenly as they can
-    COUNTDOWN //!< each route counts down from the inverse of its weight
+    SMOOTH,    //!< as evenly as they can
+    COUNTDOWN, //!< each route counts down from the inverse of its weight
+    RANDOM     //!< at random
 };
 
 std::span<const std::string_view> NamesOf(UplinkTurns value);

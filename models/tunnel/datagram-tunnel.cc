@@ -175,7 +175,7 @@ DatagramTunnel::DatagramTunnel(const DatagramTunnelSpec& spec,
 {
     const std::optional<UplinksSpec>& uplinks = m_spec.uplinks;
     const bool areNumbered =
-        uplinks && (uplinks->use == UplinkUse::PACKETS || uplinks->use == UplinkUse::WEIGHTS);
+        uplinks && uplinks->use != UplinkUse::FAIL_OVER && uplinks->use != UplinkUse::FLOWS;
     for (End sender : ENDS)
     {
         if (areNumbered && !m_spec.fec)

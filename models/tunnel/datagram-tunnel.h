@@ -248,6 +248,12 @@ class DatagramTunnel final : public PacketTunnel
         return m_ends[receiver].Order().get();
     }
 
+    /// What an end's program reads, if it may wait for the program.
+    PacketServer* HeldDevice(End sender)
+    {
+        return dynamic_cast<PacketServer*>(&m_ends[sender].Device());
+    }
+
     std::optional<UplinksReport> Uplinks(End sender) const override
     {
         const ReorderBuffer* order = m_ends[Other(sender)].Order();

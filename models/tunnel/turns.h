@@ -4,6 +4,7 @@
 #ifndef TUNNELCC_TURNS_H
 #define TUNNELCC_TURNS_H
 
+#include "event/random-stream.h"
 #include "spec/tunnel-spec.h"
 
 #include <cstddef>
@@ -24,16 +25,28 @@ namespace tunnelcc
  * taken, the counts above 0 of all fall by 1, and its own becomes the inverse of its share. Shares
  * are those of the weights only where the inverses are whole numbers, or nearly: 60 and 40 % become
  * halves.
+ *
+ * RANDOM: as glorytun's mud c426cef (mud_select_path()), which takes the last bytes of an encrypted
+ * packet for a random number.
  */
 class Turns
 {
   public:
-    /// \param weights of the routes
-    Turns(UplinkTurns how, const std::vector<double>& weights)
+    /// \param weights of the routes  \param draws for RANDOM
+    Turns(UplinkTurns how,
+          const std::vector<double>& weights,
+          const RandomStream& draws = MakeRandomStream(1, RandomComponent::UPLINK_TURNS))
         : m_how(how),
           m_weights(weights),
-          m_counts(weights.size())
+          m_counts(weights.size()),
+          m_draws(draws)
     {
+    }
+
+    /// \param route its number
+    void SetWeight(size_t route, double weight)
+    {
+        m_weights[route] = weight;
     }
 
     /// The next route of those that work, by their numbers; of all, if none does.
@@ -50,7 +63,9 @@ class Turns
         {
             total = std::accumulate(m_weights.begin(), m_weights.end(), 0.0);
         }
-        return m_how == UplinkTurns::SMOOTH ? NextSmooth(total, isIn) : NextCountdown(total, isIn);
+        return m_how == UplinkTurns::SMOOTH      ? NextSmooth(total, isIn)
+               : m_how == UplinkTurns::COUNTDOWN ? NextCountdown(total, isIn)
+                                                 : NextAtRandom(total, isIn);
     }
 
   private:
@@ -92,9 +107,30 @@ class Turns
         return best;
     }
 
+    template <class IsIn>
+    size_t NextAtRandom(double total, IsIn isIn)
+    {
+        double left = total * m_draws.RandU01();
+        size_t taken = 0;
+        for (size_t i = 0; i < m_weights.size(); ++i)
+        {
+            if (isIn(i))
+            {
+                taken = i;
+                if (left < m_weights[i])
+                {
+                    break;
+                }
+                left -= m_weights[i];
+            }
+        }
+        return taken;
+    }
+
     const UplinkTurns m_how;
-    const std::vector<double> m_weights;
+    std::vector<double> m_weights;
     std::vector<double> m_counts;
+    RandomStream m_draws;
 };
 
 } // namespace tunnelcc

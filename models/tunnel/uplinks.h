@@ -5,6 +5,9 @@
 #define TUNNELCC_UPLINKS_H
 
 #include "event/event-loop.h"
+#include "event/timer.h"
+#include "measured-rate.h"
+#include "packet-server.h"
 #include "path/packet-device.h"
 #include "path/path.h"
 #include "route-rtt.h"
@@ -31,6 +34,10 @@ namespace tunnelcc
  * With PACKETS, each IP packet has its turn, as at a router behind the tunnel. With WEIGHTS, each
  * datagram has: its fragments stay together. A datagram is numbered, and has its number when it
  * arrives (Packet::time, which is free then), so that a reorder buffer knows its place.
+ *
+ * With MEASURED, weights are rates that follow what arrives (MeasuredRate), and the program sends
+ * no faster than their sum: it reads no packet of its device while it may send less than 1500
+ * bytes, and may send more once a millisecond has passed, of at most the last 20 (mud_update()).
  */
 class Uplinks final : public PacketDevice, private EventSource
 {
@@ -47,21 +54,25 @@ class Uplinks final : public PacketDevice, private EventSource
      * \param weights of the routes, for what this end sends; empty: they are equal
      * \param ways of each route
      * \param phase when it sends its first probes, ns
+     * \param draws for turns at random
      */
     Uplinks(EventLoop& loop,
             const UplinksSpec& spec,
             const std::vector<double>& weights,
             const std::vector<Ways>& ways,
-            int64_t phase)
+            int64_t phase,
+            const RandomStream& draws)
         : EventSource(loop),
           m_spec(spec),
           m_turns(spec.use == UplinkUse::PACKETS ? UplinkTurns::SMOOTH : spec.turns,
-                  weights.empty() ? std::vector<double>(ways.size(), 1.0) : weights),
-          m_works(ways.size(), true)
+                  weights.empty() ? std::vector<double>(ways.size(), 1.0) : weights,
+                  draws),
+          m_works(ways.size(), true),
+          m_mayReadTimer(loop, this)
     {
-        for (const Ways& way : ways)
+        for (size_t number = 0; number < ways.size(); ++number)
         {
-            m_routes.emplace_back(*this, way);
+            m_routes.emplace_back(*this, ways[number], weights.empty() ? 1.0 : weights[number]);
         }
         if (m_spec.interval > 0)
         {
@@ -85,17 +96,27 @@ class Uplinks final : public PacketDevice, private EventSource
         m_rttUser = &user;
     }
 
+    /// \param device whose packets it sends no faster than MEASURED rates allow
+    void Hold(PacketServer& device)
+    {
+        m_device = &device;
+    }
+
     void Send(int64_t now,
               const Packet& packet,
               uint32_t ipBytes,
               const PacketExtras* extras) override
     {
         const bool isLast = packet.kind != PacketKind::FRAGMENT;
-        if (m_spec.use == UplinkUse::PACKETS || (m_spec.use == UplinkUse::WEIGHTS && m_isFirst))
+        const bool areTogether =
+            m_spec.use == UplinkUse::WEIGHTS || m_spec.use == UplinkUse::MEASURED;
+        if (m_spec.use == UplinkUse::PACKETS || (areTogether && m_isFirst))
         {
             m_current = m_turns.Next(m_works);
+            m_bytes = 0;
         }
         m_isFirst = isLast;
+        m_bytes += ipBytes;
         Route& route = m_routes[m_current];
         if (!isLast || m_spec.use == UplinkUse::FAIL_OVER)
         {
@@ -107,9 +128,14 @@ class Uplinks final : public PacketDevice, private EventSource
         numbered.receiver = packet.sink;
         numbered.arrival = route.peer;
         numbered.stamps = route.rtt.Stamp(now);
+        numbered.bytes = m_bytes;
         Packet sent = packet;
         sent.sink = &numbered;
         route.ways.packets.Send(now, sent, ipBytes, extras);
+        if (m_device)
+        {
+            Spend(now, m_bytes);
+        }
     }
 
   private:
@@ -129,6 +155,7 @@ class Uplinks final : public PacketDevice, private EventSource
             arrived.sink = receiver;
             arrived.time = number;
             PacketSink& taker = *receiver;
+            arrival->arrived += bytes;
             arrival->OnArrival(now, stamps);
             sender.m_free.push_back(this);
             isFree = true;
@@ -145,15 +172,17 @@ class Uplinks final : public PacketDevice, private EventSource
         Route* arrival{nullptr};
         RouteRtt::Stamps stamps{};
         int64_t number{0};
+        uint32_t bytes{0}; //!< of it, with its other fragments
         bool isFree{false};
     };
 
     /// A route, and what arrives over it: probes of the other end, and answers.
     struct Route final : PacketSink
     {
-        Route(Uplinks& end, const Ways& out)
+        Route(Uplinks& end, const Ways& out, double most)
             : uplinks(end),
-              ways(out)
+              ways(out),
+              rate(most)
         {
         }
 
@@ -162,9 +191,13 @@ class Uplinks final : public PacketDevice, private EventSource
             if (packet.datagramMessage == ANSWER)
             {
                 answered = uplinks.m_count;
+                rate.OnAnswer(packet.segment);
+                uplinks.OnMeasured(*this);
                 return;
             }
-            uplinks.SendProbe(now, *this, ANSWER);
+            arrived += packet.datagramBytes;
+            peer->rate.OnArrived(now, packet.segment, arrived); // what the answer says
+            uplinks.SendProbe(now, *this, ANSWER, packet.segment);
         }
 
         /// A datagram of the other end came.
@@ -185,12 +218,18 @@ class Uplinks final : public PacketDevice, private EventSource
         Ways ways;
         Route* peer{nullptr}; //!< that of the other end
         RouteRtt rtt;
+        MeasuredRate rate;    //!< of what this end sends
+        uint64_t arrived{0};  //!< bytes of the other end, without its answers
         uint64_t answered{0}; //!< count at its last answer
     };
 
     static constexpr uint16_t PROBE = 0;
     static constexpr uint16_t ANSWER = 1;
     static constexpr int64_t LATE = 1 << 17; //!< a datagram so far behind was lost
+
+    // mud_send(), mud_update()
+    static constexpr double LEAST = 1500;    //!< bytes that may be sent, or it does not read
+    static constexpr int64_t MOST = 20 * MS; //!< time for which it may send once it has passed
 
     /// Room for a datagram on its way.
     Numbered& TakeNumbered()
@@ -217,15 +256,68 @@ class Uplinks final : public PacketDevice, private EventSource
         return taken;
     }
 
-    /// Send a probe, or an answer, over a route.
-    void SendProbe(int64_t now, Route& route, uint16_t kind)
+    /// Send a probe, or an answer, over a route. \param number of the probe
+    void SendProbe(int64_t now, Route& route, uint16_t kind, uint32_t number)
     {
         Packet packet{};
         packet.kind = PacketKind::DATAGRAM;
         packet.datagramMessage = kind;
+        packet.segment = number;
         packet.datagramBytes = m_spec.probe;
         packet.sink = route.peer;
         route.ways.probes.Send(now, packet, m_spec.probe);
+    }
+
+    /// The rate of a route may be another one.
+    void OnMeasured(const Route& route)
+    {
+        for (size_t number = 0; m_device && number < m_routes.size(); ++number)
+        {
+            if (&m_routes[number] == &route)
+            {
+                m_turns.SetWeight(number, route.rate.Rate());
+            }
+        }
+    }
+
+    /// A datagram was sent: read no more if too little may be.
+    void Spend(int64_t now, uint32_t bytes)
+    {
+        m_maySend = std::max(m_maySend - bytes, 0.0);
+        if (m_maySend < LEAST && !MayRead(now))
+        {
+            m_device->Block();
+        }
+    }
+
+    /// Whether enough may be sent; if not, it is looked at again.
+    bool MayRead(int64_t now)
+    {
+        constexpr double NS_PER_SECOND = 1e9;
+        if (const int64_t passed = now - m_filledAt; passed > MS)
+        {
+            double sum = 0;
+            for (size_t number = 0; number < m_routes.size(); ++number)
+            {
+                sum += m_works[number] ? m_routes[number].rate.Rate() : 0;
+            }
+            m_maySend += sum * static_cast<double>(std::min(passed, MOST)) / NS_PER_SECOND;
+            m_filledAt = now;
+        }
+        if (m_maySend < LEAST)
+        {
+            m_mayReadTimer.Set(m_filledAt + MS + 1);
+            return false;
+        }
+        return true;
+    }
+
+    void OnMayRead(int64_t now)
+    {
+        if (MayRead(now))
+        {
+            m_device->Unblock(now);
+        }
     }
 
     void Fire(int64_t now) override
@@ -241,7 +333,7 @@ class Uplinks final : public PacketDevice, private EventSource
         }
         for (Route& route : m_routes)
         {
-            SendProbe(now, route, PROBE);
+            SendProbe(now, route, PROBE, route.rate.OnSent(now));
         }
         if (m_spec.use == UplinkUse::FAIL_OVER)
         {
@@ -261,6 +353,11 @@ class Uplinks final : public PacketDevice, private EventSource
     std::deque<Numbered> m_onTheWay;
     std::vector<Numbered*> m_free; //!< of them
     LongestRtt* m_rttUser{nullptr};
+    uint32_t m_bytes{0};             //!< of the latest datagram so far
+    PacketServer* m_device{nullptr}; //!< MEASURED: what it reads
+    double m_maySend{0};             //!< bytes
+    int64_t m_filledAt{0};           //!< when that grew, ns
+    Timer<Uplinks, &Uplinks::OnMayRead> m_mayReadTimer;
 };
 
 } // namespace tunnelcc

@@ -47,6 +47,7 @@ from tunnelcc.schema import (
     Table,
     choice,
     number,
+    rate,
     size,
     time,
     whole,
@@ -304,6 +305,19 @@ def _parse_weights(value: object) -> tuple[float, ...]:
         raise UnitError(_WEIGHTS, error.hint) from None
 
 
+def _parse_rates(value: object) -> tuple[float, ...]:
+    if not isinstance(value, (list, tuple)) or not value:
+        raise UnitError(_RATES)
+    try:
+        return tuple(_RATE.parse(it) for it in value)
+    except UnitError as error:
+        raise UnitError(_RATES, error.hint) from None
+
+
+_RATE = rate(1e3, 400e9)
+_RATES = "a list of rates from 1kbps to 400Gbps, one for each route, such as ['20Mbps', '5Mbps']"
+_RATES_KIND = Kind(_parse_rates, lambda rates: [format_rate(it) for it in rates], _RATES)
+
 _WEIGHT = number(1e-3, 1e6)
 _WEIGHTS = "a list of numbers from 0.001 to 1e+06, one for each route, such as [4, 1]"
 _WEIGHTS_KIND = Kind(_parse_weights, list, _WEIGHTS)
@@ -313,6 +327,10 @@ _MOST_REORDERED = 2**16
 
 #: So many turns tell the shares of routes that count down from weights.
 _TURNS = 10_000
+
+#: Probes that measure rates, as glorytun's mud c426cef: messages of 147 bytes (mud_msg, and 22
+#: around it), one each 100 ms (conf.beat); five without an answer are too many (MUD_MSG_SENT_MAX).
+_MEASURING = 147, 0.1, 5, 2
 
 #: UDP payload of a control packet of BFD (RFC 5880, section 4.1), by which routers find cut routes.
 _PROBE = 24
@@ -333,11 +351,12 @@ class Uplinks(Model):
     routes: Key[Annotated[tuple[tuple[str, ...], ...], _ROUTES_KIND], Sequence[Sequence[str]]] = (
         Field(description="these routes, each as its hosts from the first gateway to the second")
     )
-    use: Annotated[str, choice("fail-over", "flows", "packets", "weights")] = Field(
+    use: Annotated[str, choice("fail-over", "flows", "packets", "weights", "measured")] = Field(
         default="fail-over",
         description="fail-over: the first route over which probes are answered; flows: a route for "
         "each flow, or for each tunnel that goes through this one, in turn; packets: a route for "
-        "each packet, in turn; weights: a route for each packet, by weights",
+        "each packet, in turn; weights: a route for each packet, by weights; measured: a route for "
+        "each packet, at random by rates that follow what arrives, as glorytun",
     )
     weights: Key[Annotated[tuple[float, ...], _WEIGHTS_KIND] | None, Sequence[float] | None] = (
         Field(
@@ -347,10 +366,16 @@ class Uplinks(Model):
             "the routes, in the direction of the packets",
         )
     )
+    rates: Key[Annotated[tuple[float, ...], _RATES_KIND] | None, Sequence[str] | None] = Field(
+        default=None,
+        description="most of each route, that on the way of the flows first, with which measured "
+        "rates also begin; with use = 'measured'; default: the rates of the slowest links on the "
+        "routes, in the direction of the packets",
+    )
     reorder_size: Annotated[int, whole(0, _MOST_REORDERED)] = Field(
         default=0,
         description="packets that the buffer holds in which each end puts packets of several "
-        "routes into order; with use = 'packets' or 'weights'; 0: there is none",
+        "routes into order; with use = 'packets', 'weights' or 'measured'; 0: there is none",
     )
     reorder_time: Key[Annotated[float, time(1e-4, 60)] | None, str | None] = Field(
         default=None,
@@ -360,7 +385,8 @@ class Uplinks(Model):
     probe_interval: Key[Annotated[float, PROBE_INTERVAL] | None, str | None] = Field(
         default=None,
         description="time between the probes that each end sends over each route, of which those "
-        "that fail have no turn; default: the entry's, with fail-over and for programs that bond",
+        "that fail have no turn; default: the entry's, with fail-over and for programs that bond; "
+        "with measured 100ms",
     )
     fail_after: Annotated[int, PROBE_COUNT] | None = Field(
         default=None,
@@ -384,7 +410,13 @@ class Uplinks(Model):
             given = getattr(self, key)
             return getattr(own, key, None) if given is None else given
 
-        values = [value(key) for key in ("probe_interval", "fail_after", "return_after")]
+        keys = "probe_interval", "fail_after", "return_after"
+        values = [value(key) for key in keys]
+        size = getattr(own, "probe", _PROBE)
+        if self.use == "measured":
+            size, *usual = _MEASURING
+            given = [getattr(self, key) for key in keys]
+            values = [a if b is None else b for a, b in zip(usual, given, strict=True)]
         if None in values:
             expected = (
                 f"flows, packets or weights, because {entry.name} has no probes that tell when a "
@@ -392,7 +424,7 @@ class Uplinks(Model):
                 "probe_interval, fail_after and return_after"
             )
             raise ConfigError(Problem("use", self.use, expected))
-        probes = Probes(getattr(own, "probe", _PROBE), *values)
+        probes = Probes(size, *values)
         most = probes.fail_after + 1
         if probes.return_after > most:  # it would fail and return in turn
             expected = f"at most {most}, which is fail_after + 1"
@@ -402,23 +434,25 @@ class Uplinks(Model):
     @property
     def takes_turns(self) -> bool:
         """Whether the packets of a flow take several routes."""
-        return self.use in ("packets", "weights")
+        return self.use in ("packets", "weights", "measured")
 
     def has_probes(self, entry: catalog.Entry) -> bool:
         """Whether ends of a tunnel of ``entry`` watch the routes."""
         given = (self.probe_interval, self.fail_after, self.return_after)
         own = getattr(entry, "bonding", None) is not None and entry.fail_over is not None  # type: ignore[attr-defined]
         is_watched = self.takes_turns and (own or any(it is not None for it in given))
-        return self.use == "fail-over" or is_watched
+        return self.use in ("fail-over", "measured") or is_watched
 
     def check(self, entry: catalog.Entry, has_fec: bool) -> None:
         """Raise ConfigError for what does not fit together, or not to ``entry``."""
-        if self.weights is not None:
-            shown, count = list(self.weights), 1 + len(self.routes)
-            if self.use != "weights":
-                raise ConfigError(Problem("weights", shown, "no value without use = 'weights'"))
-            if len(shown) != count:
-                raise ConfigError(Problem("weights", shown, f"{count} numbers, one for each route"))
+        count = 1 + len(self.routes)
+        for key, use, what in (("weights", "weights", "numbers"), ("rates", "measured", "rates")):
+            if (given := getattr(self, key)) is not None:
+                shown = self.table()[key]
+                if self.use != use:
+                    raise ConfigError(Problem(key, shown, f"no value without use = {use!r}"))
+                if len(given) != count:
+                    raise ConfigError(Problem(key, shown, f"{count} {what}, one for each route"))
         if self.reorder_size:
             bonding = getattr(entry, "bonding", None)
             expected = ""

@@ -205,8 +205,10 @@ def _shares(layer: PacketTunnel, where: str) -> Number:
         " : ".join(f"{100 * it:.3g}" for it in layer.uplinks_shares[end]) + " %"
         for end in ("client", "server")
     ]
-    is_given = layer.keys.uplinks.weights is not None
-    why = ("stated", f"{where}.weights") if is_given else ("derived", "rates of the routes")
+    why = "derived", "rates of the routes"
+    for key in ("weights", "rates"):
+        if getattr(layer.keys.uplinks, key) is not None:
+            why = "stated", f"{where}.{key}"
     return Number("; ".join(dict.fromkeys(ways)), *why)
 
 
@@ -237,8 +239,10 @@ def tunnel(placed: ResolvedTunnel) -> dict[str, Number]:
     if uplinks is not None:
         where = f"{key}.uplinks"
         numbers["routes"] = Number(uplinks.use, *stated(uplinks, where, "use"))
-        if uplinks.use == "weights" and isinstance(layer, PacketTunnel):
-            numbers["shares"] = _shares(layer, where)
+        if uplinks.use in ("weights", "measured") and isinstance(layer, PacketTunnel):
+            numbers["shares" if uplinks.use == "weights" else "first shares"] = _shares(
+                layer, where
+            )
         if uplinks.reorder_size:
             size = f"{uplinks.reorder_size} packets"
             numbers["reorder buffer"] = Number(size, *stated(uplinks, where, "reorder_size"))

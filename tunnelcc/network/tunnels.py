@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from tunnelcc.catalog.packets import PacketEntry
 
 
+#: What a route without a limited link counts as, bit/s.
+_MOST = 400e9
+
+
 @dataclass(frozen=True, eq=False)
 class Gateways(Layer):
     """The way of packets between their ends' hosts and the gateways of the tunnel ``below``.
@@ -151,7 +155,7 @@ class PacketTunnel(_Tunnel):
             shares = [(it, float(turn == 0)) for turn, it in enumerate(self.uplinks)]
         elif uplinks.use == "flows":
             shares = [(it, 1.0) for it in self._used]
-        elif uplinks.use == "weights":
+        elif uplinks.use in ("weights", "measured"):
             weights = self.uplinks_shares[end]
             shares = [*zip(self.uplinks, weights, strict=True)]
         else:
@@ -163,13 +167,16 @@ class PacketTunnel(_Tunnel):
 
     @cached_property
     def weights(self) -> dict[str, tuple[float, ...]]:
-        """The weights of its routes for what each end sends: those that are given, or rates."""
+        """The weights of its routes for what each end sends: those that are given, or rates.
+
+        Of measured rates: the most (bit/s).
+        """
         uplinks, topology = self.keys.uplinks, self.links.on.topology
         assert uplinks is not None
-        if uplinks.weights is not None:
-            return dict.fromkeys(("client", "server"), uplinks.weights)
+        if (given := uplinks.weights or uplinks.rates) is not None:
+            return dict.fromkeys(("client", "server"), given)
         return {
-            end: tuple(topology.least_rate(it.sent_by(end)) for it in self.uplinks)
+            end: tuple(min(topology.least_rate(it.sent_by(end)), _MOST) for it in self.uplinks)
             for end in ("client", "server")
         }
 

@@ -258,6 +258,11 @@ class _Builder:
             assert isinstance(placed.layer, PacketTunnel)
             spec["weights"] = {end: list(it) for end, it in placed.layer.weights.items()}
             spec["turns"] = "smooth" if bonding is None else bonding.turns
+        if uplinks.use == "measured":
+            assert isinstance(placed.layer, PacketTunnel)
+            most = placed.layer.weights.items()
+            spec["weights"] = {end: [rate / 8 for rate in rates] for end, rates in most}
+            spec["turns"] = "random"
         if uplinks.reorder_size:
             time = uplinks.reorder_time
             spec["reorder"] = {

@@ -8,6 +8,7 @@
  * and what is told of their order.
  */
 #include "support/simulation-test-case.h"
+#include "tunnel/measured-rate.h"
 #include "tunnel/reorder-buffer.h"
 #include "tunnel/route-rtt.h"
 #include "tunnel/turns.h"
@@ -55,6 +56,51 @@ TEST_CASE(ns3::TestCase,
     NS_TEST_EXPECT_MSG_EQ(Taken(UplinkTurns::COUNTDOWN, {4, 1}, 11), "01000010000", "4 to 1");
     const std::string taken = Taken(UplinkTurns::COUNTDOWN, {60, 40}, 100);
     NS_TEST_EXPECT_MSG_EQ(std::count(taken.begin(), taken.end(), '0'), 50, "not 60");
+}
+
+TEST_CASE(ns3::TestCase, RandomTurnsTest, "At random, routes have the shares of their weights")
+{
+    Turns turns(UplinkTurns::RANDOM, {3, 1});
+    const std::vector<bool> both{true, true};
+    auto firsts = [&](const std::vector<bool>& works) {
+        size_t count = 0;
+        for (size_t i = 0; i < 10'000; ++i)
+        {
+            count += turns.Next(works) == 0;
+        }
+        return static_cast<double>(count) / 10'000;
+    };
+    NS_TEST_EXPECT_MSG_EQ_TOL(firsts(both), 0.75, 0.02, "3 to 1");
+    turns.SetWeight(0, 1);
+    NS_TEST_EXPECT_MSG_EQ_TOL(firsts(both), 0.5, 0.02, "1 to 1");
+    NS_TEST_EXPECT_MSG_EQ(firsts({false, true}), 0, "only those that work");
+}
+
+TEST_CASE(ns3::TestCase,
+          MeasuredRateTest,
+          "A rate is 7/8 of what arrives where probes come late, and else grows to the most")
+{
+    MeasuredRate rate(1e6);
+    auto probe = [&](int64_t sent, int64_t came, uint64_t arrived) {
+        const uint32_t number = rate.OnSent(sent);
+        rate.OnArrived(came, number, arrived);
+        rate.OnAnswer(number);
+        return rate.Rate();
+    };
+    NS_TEST_EXPECT_MSG_EQ_TOL(probe(0, 10 * MS, 100), 1e6, 1e-6, "the most: nothing to compare");
+    NS_TEST_EXPECT_MSG_EQ_TOL(probe(100 * MS, 110 * MS, 90'100), 1e6, 1e-6, "not more than that");
+    NS_TEST_EXPECT_MSG_EQ_TOL(probe(200 * MS, 222 * MS, 100'100), 1e6, 1e-6, "112 of 100 ms");
+    NS_TEST_EXPECT_MSG_EQ_TOL(probe(300 * MS, 347 * MS, 150'100), 350e3, 1e-6, "125 of 100 ms");
+    NS_TEST_EXPECT_MSG_EQ_TOL(probe(400 * MS, 447 * MS, 200'100), 385e3, 1e-6, "a tenth more");
+    const uint32_t lost = rate.OnSent(500 * MS);
+    rate.OnAnswer(lost);
+    NS_TEST_EXPECT_MSG_EQ_TOL(rate.Rate(), 385e3, 1e-6, "no answer without an arrival");
+    const uint32_t old = rate.OnSent(600 * MS);
+    rate.OnArrived(650 * MS, old, 250'100);
+    probe(700 * MS, 750 * MS, 300'100);
+    const double before = rate.Rate();
+    rate.OnAnswer(old);
+    NS_TEST_EXPECT_MSG_EQ_TOL(rate.Rate(), before, 1e-6, "an overtaken answer tells nothing");
 }
 
 TEST_CASE(ns3::TestCase, FailedTurnsTest, "A route that fails has no turn, unless all do")

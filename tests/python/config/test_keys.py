@@ -189,6 +189,7 @@ BAD_VALUES = {
     "tunnel.mptcp.paths": ["a", [], ["a"], ["a", 5], ["a", ["b"]], 5],
     "tunnel.mptcp.backup": ["a", ["a"], [5], 5],
     "tunnel.mptcp.scheduler": ["fastest", "", 5],
+    "tunnel.uplinks.rates": [[], ["0bps", "1Mbps"], [1e6], "1Mbps", ["1Mbps"], [["1Mbps"]], 5],
     "tunnel.uplinks.weights": [[], [0, 1], [-1, 1], ["1", "2"], 2, [[1, 1]], [1, 1e7], [True, 1]],
     "tunnel.uplinks.reorder_size": [-1, 65537, "64", 1.5, True],
     "tunnel.uplinks.reorder_time": [*NOT_A_TIME, "0s", "61s"],

@@ -244,6 +244,75 @@ def test_what_several_paths_bring_is_told_beside_each_alone():
         tc.aggregation(tc.Experiment())
 
 
+# Measured rates ---------------------------------------------------------------------------------
+
+MEASURED = {"use": "measured"}
+
+
+def test_measured_rates_begin_with_the_most_and_keep_it_where_links_are_as_fast():
+    experiment = parse(MEASURED, {**UDP, "rate": "6Mbps"}, tunnel=WIREGUARD)
+    result = tc.run(experiment, progress=False)
+    first, other = link_packets(result, "first", "other")
+    assert first / (first + other) == pytest.approx(2 / 3, abs=0.03), "at random"
+    assert result["flow_received"][0] == pytest.approx(result["flow_sent"][0], abs=20)
+    spec = experiment_spec(experiment)["tunnels"][0]["uplinks"]
+    assert spec["weights"] == {"client": [2.5e6, 1.25e6], "server": [2.5e6, 1.25e6]}
+    assert (spec["turns"], spec["use"]) == ("random", "measured")
+    assert (spec["interval"], spec["probe"], spec["fail_after"]) == (10**8, 147 + 28, 5)
+
+
+def test_the_program_sends_no_faster_than_its_rates():
+    """Its device's queue drops the rest: here 6 Mbit/s of 10, over links that carry 30."""
+    rates = ["4Mbps", "2Mbps"]
+    result = run({**MEASURED, "rates": rates}, {**UDP, "rate": "10Mbps"}, tunnel=WIREGUARD)
+    way = result.tunnels[0].forward
+    assert way.outer_bytes * 8 / 4 == pytest.approx(6e6, rel=0.02)
+    assert way.device_drops > 0
+
+
+def test_measured_rates_follow_a_link_that_carries_less():
+    """Of two links of 20 Mbit/s, the first falls to 5: halves carry 10, and 25 are there."""
+    equal = {"rate": "20Mbps", "rtt": "20ms"}
+    links = {"first": {**equal, "rate_steps": [["4s", "5Mbps"]]}, "other": equal}
+    keys = {"links": links, "tunnel": WIREGUARD, "duration": "20s", "warmup": "8s"}
+    fixed, measured = (run({"use": it}, **keys) for it in ("weights", "measured"))
+    shares = [link_packets(it, "first", "other") for it in (fixed, measured)]
+    assert shares[0][0] / sum(shares[0]) == pytest.approx(0.5, abs=0.01)
+    assert shares[1][0] / sum(shares[1]) < 0.35
+    assert measured.goodput > 1.5 * fixed.goodput
+
+
+def test_a_queue_that_stays_full_tells_measured_rates_nothing():
+    """Probes then come as far apart as they were sent, so that the rate grows to the most again."""
+    links = {"first": {"rate_steps": [["1s", "4Mbps"]]}}
+    keys = {"links": links, "tunnel": WIREGUARD, "duration": "8s", "warmup": "4s"}
+    result = run(MEASURED, {**UDP, "rate": "40Mbps"}, **keys)
+    first, other = link_packets(result, "first", "other")
+    assert first / (first + other) == pytest.approx(2 / 3, abs=0.03)
+
+
+def test_the_same_seed_gives_the_same_turns():
+    flows = {**UDP, "rate": "6Mbps"}
+    one, again, other = (
+        link_packets(run(MEASURED, flows, tunnel=WIREGUARD, seed=it), "first") for it in (1, 1, 2)
+    )
+    assert one == again != other
+
+
+@pytest.mark.parametrize(
+    ("uplinks", "message"),
+    [
+        ({**MEASURED, "weights": [1, 2]}, "weights = [1.0, 2.0]: expected no value without"),
+        ({**MEASURED, "rates": ["1Mbps"]}, "rates = ['1Mbps']: expected 2 rates"),
+        ({"use": "weights", "rates": ["1Mbps", "1Mbps"]}, "no value without use = 'measured'"),
+    ],
+)
+def test_keys_of_measured_rates_that_do_not_fit_are_refused(uplinks, message):
+    with pytest.raises(tc.ConfigError) as error:
+        parse(uplinks)
+    assert message in str(error.value)
+
+
 def test_the_command_tells_what_became_of_the_order(capsys):
     file = ROOT / "scenarios/examples/bonded-uplinks.toml"
     cli.main(["run", str(file), "--set", "duration=8s"])
