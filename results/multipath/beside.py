@@ -2,8 +2,9 @@
 """Simulate the pairs of paths that were measured, and what coupled algorithms leave to others.
 
 ``.venv/bin/python results/multipath/beside.py`` writes two tables beside this file:
-``measured.csv`` has MLVPN and Linux's bonding driver (``tests/reference/bonding.py``) and MPTCP of
-Linux (``tests/reference/multipath.py``) beside the simulation, ``coupled.csv`` MPTCP's coupled
+``measured.csv`` has MLVPN, Linux's bonding driver, and MPTCP with and without a relay
+(``tests/reference/bonding.py``), and MPTCP of Linux over the simulation's links
+(``tests/reference/multipath.py``), beside the simulation, ``coupled.csv`` MPTCP's coupled
 algorithms beside one flow of Reno.
 """
 
@@ -34,7 +35,7 @@ Row = dict[str, Any]
 
 
 def answers(kind: str) -> dict[str, list[dict[str, Any]]]:
-    """Return what was measured of each pair, a line a run. ``kind``: bonding or multipath."""
+    """Return what was measured of each pair, a line a run. ``kind``: a folder of the data."""
     found = defaultdict(list)
     for line in (DATA / kind / "answers.jsonl").read_text(encoding="utf-8").splitlines():
         told = json.loads(line)
@@ -43,7 +44,7 @@ def answers(kind: str) -> dict[str, list[dict[str, Any]]]:
 
 
 def bonded(pair: dict[str, Any]) -> dict[str, Any]:
-    """Return the experiment that does what was measured of a bonded pair."""
+    """Return the experiment that does what was measured of a pair that something joins."""
     links: dict[str, Any] = {}
     for name, router, rate, rtt in zip("ab", "xy", pair["rates"], pair["rtts"], strict=True):
         queue = max(4, round(rate * 1e3 * rtt / 8 / 1500))
@@ -53,8 +54,19 @@ def bonded(pair: dict[str, Any]) -> dict[str, Any]:
         }  # fmt: skip
         links[f"{name}-far"] = {"between": [router, "server"], **FAR}
     links["b"]["loss"] = f"{pair['loss']}%"
+    hosts = {"tcp_rmem": "32MiB", "tcp_wmem": "32MiB"}
+    flow: dict[str, Any] = {"cc": pair["cc"], "from": "client", "to": "server"}
+    table: dict[str, Any] = {"network": {"links": links}, "flows": flow, "hosts": hosts}
+    table |= {"duration": "25s", "warmup": "5s"}
+    if pair["program"] == "mptcp":
+        flow["mptcp"] = {"paths": ["a", "b"]}
+        return table
+    if pair["program"] == "relay":
+        copied = {"copy_buffer": pair["copied"]} if "copied" in pair else {}
+        relay = {"name": str(DATA / "relays/relay.toml"), "mptcp": {"paths": ["a", "b"]}, **copied}
+        return {**table, "tunnel": relay}
     uplinks: dict[str, Any] = {"routes": [["client", "y", "server"]]}
-    flow = {"cc": pair["cc"], "from": "client", "to": "server", "route": ["client", "x", "server"]}
+    flow["route"] = ["client", "x", "server"]
     if pair["program"] == "mlvpn":
         tunnel: dict[str, Any] = {"name": "mlvpn", "mode": "cleartext"}
         # The first turn is of the path that its file has last.
@@ -65,9 +77,7 @@ def bonded(pair: dict[str, Any]) -> dict[str, Any]:
         tunnel = {"name": "vxlan", "mtu": 1450}
         uplinks |= {"use": "packets"}
     tunnel |= {"between": ["client", "server"], "uplinks": uplinks}
-    hosts = {"tcp_rmem": "32MiB", "tcp_wmem": "32MiB"}
-    table = {"network": {"links": links}, "tunnel": tunnel, "flows": flow, "hosts": hosts}
-    return {**table, "duration": "25s", "warmup": "5s"}
+    return {**table, "tunnel": tunnel}
 
 
 def simulated(table: dict[str, Any]) -> Row:
@@ -93,7 +103,7 @@ def simulated(table: dict[str, Any]) -> Row:
 def compared(kind: str, name: str, told: list[dict[str, Any]]) -> Row:
     """Return a row: measured and simulated goodput and share of a pair."""
     pair = told[0]
-    here = simulated(bonded(pair["pair"]) if kind == "bonding" else pair["experiment"])
+    here = simulated(pair["experiment"] if kind == "multipath" else bonded(pair["pair"]))
     goodput, share = (float(np.mean([it[what] for it in told])) for what in ("goodput", "share"))
     ratio = here["goodput"] / goodput
     return {
@@ -173,7 +183,7 @@ def _of_share(cc: str, seed: int) -> Row:
 
 def main() -> None:
     """Simulate all, and write the tables."""
-    kinds = ("bonding", "multipath")
+    kinds = ("bonding", "relays", "multipath")
     pairs = [(kind, *it) for kind in kinds for it in answers(kind).items()]
     gallery.write_table([compared(*it) for it in pairs], HERE / "measured.csv")
     rows = []

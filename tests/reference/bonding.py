@@ -1,17 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Measure TCP over two paths that MLVPN, or Linux's bonding driver, makes one of.
+"""Measure TCP over two paths that MLVPN, Linux's bonding driver or MPTCP makes one of.
 
 As root, on Linux, with iproute2, and with the programs ``linux`` (``waf-config/linux/build.py
 kernel FOLDER`` compiles it) and ``mlvpn`` (b934d49) in a folder::
 
     python tests/reference/bonding.py FOLDER
 
-adds a line of JSON to ``tests/validation/data/bonding/answers.jsonl`` for each run that it does not
-have. The kernel's time is virtual, as for ``virtual.py``. Each path is a namespace with three pairs
-of veth: packets go through `tbf` with a queue of packets (the rate), then through `netem` (half the
-RTT, and loss towards the server). Nothing of it is shared with the models. MLVPN runs in clear text
-with an MTU of 1444, so that its packets have 1500 bytes; over the bonding driver (balance-rr) goes
-VXLAN with an MTU of 1450.
+adds a line of JSON to ``tests/validation/data/bonding/answers.jsonl``, with MPTCP to that of
+``relays``, for each run that it does not have. The kernel's time is virtual, as for ``virtual.py``.
+Each path is a namespace with three pairs of veth: packets go through `tbf` with a queue of packets
+(the rate), then through `netem` (half the RTT, and loss towards the server). Nothing of it is
+shared with the models. MLVPN runs in clear text with an MTU of 1444, so that its packets have 1500
+bytes; over the bonding driver (balance-rr) goes VXLAN with an MTU of 1450. MPTCP is the flow's own,
+or that of a relay: two programs of this file, one at each end, copy 64 KiB at a time between
+connections of TCP on their hosts and one of MPTCP.
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Mapping
 from functools import partial
@@ -35,12 +38,16 @@ from typing import Any
 from virtual import SECOND, Events, enter, now, sh
 
 HERE = Path(__file__).resolve()
-FILE = HERE.parents[1] / "validation/data/bonding/answers.jsonl"
+DATA = HERE.parents[1] / "validation/data"
 SEEDS = (1, 2)
 LEAD, WARMUP, DURATION = 4.0, 5.0, 25.0  # s
 PORT = 5001
+RELAY_PORT = 5002
+MPTCP = 262  # IPPROTO_MPTCP
+COPIED = 65536  # bytes that a relay reads at once, but where a pair has `copied`
 ETHERNET = 14  # bytes of a packet that tc counts beside IP's
 INNER = "10.9.0.1", "10.9.0.2"
+LOCAL, ANY, FIRST = "127.0.0.1", "0.0.0.0", "10.1.0.2"  # the server's on the first path
 TRUNKS = "10.8.0.1", "10.8.0.2"  # ends of the bonding driver's device
 
 
@@ -84,6 +91,22 @@ PAIRS = {
     "driver/rtts-20-60": pair(rtts=(20, 60), program="bonding"),
     "driver/rtts-20-60/bbr": pair(rtts=(20, 60), cc="bbr", program="bonding"),
     "driver/loss-0.5": pair(loss=0.5, program="bonding"),
+    **{
+        f"{program}/{name}": {**given, "program": program}
+        for program in ("mptcp", "relay")
+        for name, given in {
+            "equal": pair(),
+            "rates-10-5": pair((10, 5)),
+            "rtts-20-60": pair(rtts=(20, 60)),
+            "near-20-5": pair((20, 5), (20, 60)),
+            "far-20-5": pair((20, 5), (20, 100)),
+            "slow-20-1": pair((20, 1), (20, 60)),
+            "loss-0.5": pair(loss=0.5),
+            "rtts-20-60/bbr": pair(rtts=(20, 60), cc="bbr"),
+        }.items()
+    },
+    "relay/slow-20-1/16KB": pair((20, 1), (20, 60), program="relay") | {"copied": 16383},
+    "relay/near-20-5/16KB": pair((20, 5), (20, 60), program="relay") | {"copied": 16383},
 }
 
 
@@ -198,16 +221,76 @@ def start_bonding() -> None:
         segment_in_software(name, "inside")
 
 
-class Flow:
-    """A flow over TCP from the client to the server."""
+def prepare_mptcp() -> None:
+    """Give both ends addresses on both paths; the server tells of the second."""
+    for end, name in enumerate(("client", "server")):
+        sh(
+            "".join(
+                f"ip -n {name} address add 10.{number}.0.{end + 1}/24 dev {'cs'[end]}{number}; "
+                for number in (1, 2)
+            )
+            + f"ip -n {name} mptcp limits set subflow 8 add_addr_accepted 8"
+        )
+    sh("ip -n server mptcp endpoint add 10.2.0.2 dev s2 signal")
 
-    def __init__(self, events: Events, cc: str, begin: int) -> None:
-        self._events, self._cc = events, cc
+
+def start_relays(cc: str, copied: int) -> None:
+    """Start a relay at each end, with MPTCP between them."""
+    ways = (
+        ("server", (ANY, RELAY_PORT), MPTCP, (LOCAL, PORT), 0),
+        ("client", (LOCAL, PORT), 0, (FIRST, RELAY_PORT), MPTCP),
+    )
+    for name, here, protocol, there, onward in ways:
+        enter(name)
+        listener = socket.socket(proto=protocol)
+        if protocol == MPTCP:
+            listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, cc.encode())
+        listener.bind(here)
+        listener.listen()
+        threading.Thread(
+            target=relay, args=(name, listener, there, onward, cc, copied), daemon=True
+        ).start()
+
+
+def relay(
+    name: str,
+    listener: socket.socket,
+    there: tuple[str, int],
+    protocol: int,
+    cc: str,
+    copied: int,
+) -> None:
+    """Carry the bytes of the first connection to ``there``, and back."""
+    enter(name)
+    near, _ = listener.accept()
+    far = socket.socket(proto=protocol)
+    if protocol == MPTCP:
+        far.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, cc.encode())
+    far.connect(there)
+    threading.Thread(target=copy, args=(far, near, copied), daemon=True).start()
+    copy(near, far, copied)
+
+
+def copy(source: socket.socket, target: socket.socket, copied: int) -> None:
+    while data := source.recv(copied):
+        target.sendall(data)
+
+
+class Flow:
+    """A flow over TCP from the client to the server.
+
+    ``to``, ``at``: the addresses to which the client connects, and at which the server listens.
+    """
+
+    def __init__(
+        self, events: Events, cc: str, begin: int, to: str, at: str, protocol: int = 0
+    ) -> None:
+        self._events, self._cc, self._to, self._protocol = events, cc, to, protocol
         self.arrivals: list[tuple[int, int]] = []
         self.sent = self.sent_again = 0
         enter("server")
-        self._listener = socket.socket()
-        self._listener.bind((INNER[1], PORT))
+        self._listener = socket.socket(proto=protocol)
+        self._listener.bind((at, PORT))
         self._listener.listen()
         self._listener.setblocking(False)
         events.watch(self._listener.fileno(), select.EPOLLIN, self._accept)
@@ -225,10 +308,10 @@ class Flow:
 
     def _connect(self) -> None:
         enter("client")
-        self._sender = socket.socket()
+        self._sender = socket.socket(proto=self._protocol)
         self._sender.setblocking(False)
         self._sender.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, self._cc.encode())
-        self._sender.connect_ex((INNER[1], PORT))
+        self._sender.connect_ex((self._to, PORT))
         self._events.watch(self._sender.fileno(), select.EPOLLOUT, self._send)
 
     def _send(self, _: int) -> None:
@@ -239,7 +322,9 @@ class Flow:
                 return
 
     def count(self) -> tuple[int, int]:
-        """Return the segments that were sent again, and all (tcp_info of Linux)."""
+        """Return the segments that were sent again, and all (tcp_info of Linux); not of MPTCP."""
+        if self._protocol == MPTCP:
+            return 0, 0
         info = self._sender.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 192)
         return struct.unpack_from("I", info, 100)[0], struct.unpack_from("I", info, 136)[0]
 
@@ -272,11 +357,19 @@ def inside(task: Path) -> None:
         make_path(number, rate, rtt, given["loss"] if number == 2 else 0)
     if given["program"] == "mlvpn":
         start_mlvpn(given, given["mlvpn"])
-    else:
+    elif given["program"] == "bonding":
         start_bonding()
+    else:
+        prepare_mptcp()
     events = Events()
     begin = now() + round(LEAD * SECOND) + given["seed"] * 1_234_567
-    flow = Flow(events, given["cc"], begin)
+    way: tuple[Any, ...] = INNER[1], INNER[1]
+    if given["program"] == "relay":
+        start_relays(given["cc"], given.get("copied", COPIED))
+        way = LOCAL, LOCAL
+    elif given["program"] == "mptcp":
+        way = FIRST, ANY, MPTCP
+    flow = Flow(events, given["cc"], begin, *way)
     counts: list[Any] = []
     for when in (WARMUP, DURATION):
         events.at(
@@ -344,14 +437,15 @@ def main() -> None:
     options = parser.parse_args()
     if shutil.which("ip") is None:
         raise SystemExit("install first: iproute2")
-    FILE.parent.mkdir(exist_ok=True)
-    lines = FILE.read_text().splitlines() if FILE.exists() else []
+    files = {it: DATA / it / "answers.jsonl" for it in ("bonding", "relays")}
+    lines = [line for it in files.values() for line in it.read_text().splitlines()]
     known = {(it["name"], it["seed"]) for it in map(json.loads, lines)}
     for seed in SEEDS:
         for name, given in PAIRS.items():
             if name.startswith(options.only) and (name, seed) not in known:
                 line = {"name": name, "seed": seed, **run(options.folder, given, seed)}
-                with FILE.open("a") as file:
+                kind = "relays" if given["program"] in ("mptcp", "relay") else "bonding"
+                with files[kind].open("a") as file:
                     file.write(json.dumps({**line, "pair": given}) + "\n")
                 print(line, flush=True)
 

@@ -78,7 +78,7 @@ TEST_CASE(ns3::TestCase, RandomTurnsTest, "At random, routes have the shares of 
 
 TEST_CASE(ns3::TestCase,
           MeasuredRateTest,
-          "A rate is 7/8 of what arrives where probes come late, and else grows to the most")
+          "A rate falls below what arrives where probes come late, and else grows to the most")
 {
     MeasuredRate rate(1e6);
     auto probe = [&](int64_t sent, int64_t came, uint64_t arrived) {
