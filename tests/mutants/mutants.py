@@ -85,6 +85,11 @@ CPP: Mapping[str, tuple[int, Sequence[str], Sequence[str]]] = {
         ["tunnelcc-transport-.*"],
     ),
     "fec": (6, ["models/fec/*.cc"], ["tunnelcc-fec", "tunnelcc-programs-fec"]),
+    "quic": (8, ["models/quic/*.cc"], ["tunnelcc-quic-.*"]),
+    "arq": (6, ["models/arq/*.cc"], ["tunnelcc-arq-.*"]),
+    "tunnel": (6, ["models/tunnel/*.cc"], ["tunnelcc-tunnel.*", "tunnelcc-quic-datagrams"]),
+    "host": (6, ["models/host/cpu.h"], ["tunnelcc-host"]),
+    "traffic": (4, ["models/traffic/*.cc"], ["tunnelcc-traffic"]),
 }
 
 SWAPS = {
@@ -251,6 +256,7 @@ class CppTests:
     It is linked before the objects of `make models`: the linker takes the first of two functions
     with one name. They are optimised little (-O1), so that functions of other files are called and
     not copied. What a file includes is compiled once, and of the tests only its room's are linked.
+    With a header, the room's tests are compiled again, and nothing else.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -282,12 +288,27 @@ class CppTests:
         source, object_ = self._directory / origin.name, self._directory / "changed.o"
         program = self._directory / "tunnelcc-tests"
         text = origin.read_text(encoding="utf-8")
-        source.write_text(mutant.apply(text), encoding="utf-8")
-        compile_ = f"{self._compiler(origin)} -include {self._headers(origin, text)}"
+        rooms = [re.match(r"tunnelcc-(\w+)", suite) for suite in CPP[room][2]]
+        kept = "|".join(
+            ["support_", f"{room.split('/')[0]}_", *(f"{it[1]}_" for it in rooms if it)]
+        )
+        if origin.suffix == ".h":
+            place = self._directory / origin.relative_to(ROOT / "models")
+            place.parent.mkdir(exist_ok=True)
+            place.write_text(mutant.apply(text), encoding="utf-8")
+            tests = ROOT / "tests/models"
+            source = self._directory / "changed.cc"
+            lines = (f'#include "{it}"\n' for it in sorted((tests / room).glob("*.cc")))
+            source.write_text("".join(lines), encoding="utf-8")
+            compile_ = f"{self._compiler(origin)} -iquote {self._directory} -I{tests}"
+            kept = "support_"
+        else:
+            source.write_text(mutant.apply(text), encoding="utf-8")
+            compile_ = f"{self._compiler(origin)} -include {self._headers(origin, text)}"
         if self._runs(f"{compile_} -o {object_} -c {source}"):
             return "invalid"
         # Tests of other rooms are left out.
-        unit = rf" \S+/unity_(?!support_|{room.split('/')[0]}_)\w+_cxx\.cxx\.o"
+        unit = rf" \S+/unity_(?!{kept})\w+_cxx\.cxx\.o"
         others = [it for it in re.findall(unit, self._link) if "/tunnelcc-tests.dir/" in it]
         link = self._link.replace(" -o tunnelcc-tests ", f" -o {program} ")
         for other in others:

@@ -134,6 +134,9 @@ TEST_CASE(SimulationTestCase,
     pair.Run(0, 100, this);
     NS_TEST_EXPECT_MSG_EQ(pair.Run(0, 10, &cpu, true), 10, "to the idle core");
     NS_TEST_EXPECT_MSG_EQ(pair.Run(10, 20, this), 30, "so that nothing was put off");
+    NS_TEST_EXPECT_MSG_EQ(pair.Run(10, 70, this), 100, "until both are busy");
+    NS_TEST_EXPECT_MSG_EQ(pair.Run(10, 10, this), 110, "for as long,");
+    NS_TEST_EXPECT_MSG_EQ(pair.Run(10, 10, this), 110, "the other one, too");
 }
 
 TEST_CASE(SimulationTestCase,

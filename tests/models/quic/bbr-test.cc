@@ -160,6 +160,16 @@ TEST_CASE(ns3::TestCase,
     NS_TEST_EXPECT_MSG_EQ_TOL(script.state.pacingRate, 2.887 * RATE, 0.01 * RATE, "the rate");
 }
 
+TEST_CASE(ns3::TestCase,
+          FirstWindowTest,
+          "The first window has as many packets when they become larger")
+{
+    ChromiumBbr bbr({2, 8, 0.02, 65536}, {}, FIRST_WINDOW, BYTES, 0);
+    NS_TEST_EXPECT_MSG_EQ(bbr.Window(), FIRST_WINDOW * BYTES, "of packets");
+    bbr.OnPacketBytes(1439);
+    NS_TEST_EXPECT_MSG_EQ(bbr.Window(), FIRST_WINDOW * 1439, "of larger ones");
+}
+
 TEST_CASE(ns3::TestCase, LargerPacketsTest, "Larger packets change neither estimate nor window")
 {
     BbrScript script(400);

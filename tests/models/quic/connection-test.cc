@@ -55,6 +55,8 @@ TEST_CASE(SimulationTestCase,
     RunUntil(29 * MS);
     NS_TEST_EXPECT_MSG_EQ(flow.client.connected, 20 * MS, "one round trip of 20 ms");
     NS_TEST_EXPECT_MSG_EQ(flow.server.read, 0, "not yet");
+    const SendLimit limit = hosts.client.GetSender().Limits().Get();
+    NS_TEST_EXPECT_MSG_EQ((limit == SendLimit::APPLICATION), true, "all that was written left");
     RunUntil(SECOND);
     NS_TEST_EXPECT_MSG_EQ(flow.server.lastRead, 30 * MS, "one and a half");
     NS_TEST_EXPECT_MSG_EQ(flow.server.read, 10'000, "all");

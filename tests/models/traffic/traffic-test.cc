@@ -113,6 +113,15 @@ TEST_CASE(SimulationTestCase, SlowWriterTest, "Writes and reads take the CPU tim
     RunUntil(SECOND);
     NS_TEST_EXPECT_MSG_EQ(receiver.Total(), 10'000, "all bytes");
     NS_TEST_EXPECT_MSG_EQ(receiver.CompletionTime(), 40 * MS, "ten reads of 2 ms");
+
+    FakeStreamPair fast;
+    BulkSender quick(fast.client, flow, true, writing, 0);
+    BulkReceiver half(fast.server, flow, false, reading, 0.5);
+    fast.client.Connect(SECOND);
+    RunUntil(SECOND);
+    fast.client.Deliver(fast.server, 10'000, SECOND);
+    RunUntil(2 * SECOND);
+    NS_TEST_EXPECT_MSG_EQ(half.CompletionTime(), SECOND + 5'000, "half a nanosecond a byte");
 }
 
 TEST_CASE(SimulationTestCase,

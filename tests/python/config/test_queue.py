@@ -26,6 +26,8 @@ SOURCES = {
     },
     # Floyd 1997: max_p of 0.1, a weight of 0.002; gentle: Floyd 2000
     "red": {"max_probability": 0.1, "weight": 0.002, "gentle": True, "ecn": True},
+    # tc-cake(8): no-ack-filter and egress are the defaults
+    "cake": {"ack_filter": "none", "ingress": False},
 }  # fmt: skip
 
 

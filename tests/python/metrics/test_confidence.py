@@ -3,12 +3,15 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 import xarray as xr
 from scipy import stats
 
 from tunnelcc import metrics
+from tunnelcc.metrics import confidence
 from tunnelcc.metrics.confidence import fewest_and_most, student
 
 
@@ -59,3 +62,10 @@ def test_runs_are_counted_where_there_are_any():
     nan = float("nan")
     assert fewest_and_most(np.array([[1, nan, nan], [1, 2, 3], [nan] * 3])) == (1, 3)
     assert fewest_and_most(np.full((2, 3), nan)) == (3, 3)
+
+
+def test_the_series_for_many_degrees_of_freedom_is_the_ratio_of_gamma_functions():
+    # Γ(x + 1) = x Γ(x), and Γ(3/2)/Γ(1) = √π/2: a product of 99 factors up to a = 100.
+    factors = [math.log1p(0.5 / k) for k in range(1, 100)]
+    exact = math.fsum([math.log(math.sqrt(math.pi) / 2), *factors])
+    assert confidence._gamma_ratio(200.0) == pytest.approx(exact, abs=2e-14)

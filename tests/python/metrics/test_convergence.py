@@ -132,3 +132,8 @@ def test_means_over_half_a_second_settle_where_samples_never_do():
 
 def test_a_rate_that_is_just_near_enough_has_risen():
     assert metrics.rise_time(step(20, 1, 2), TIME, start=5, within=0.5) == pytest.approx(0.1)
+
+
+def test_the_level_of_a_rise_is_of_what_is_after_the_middle():
+    # Of 2 and 4, at 3 and 4 s, the median is 3; with the sample at 2 s it would be 4.
+    assert metrics.rise_time([3, 4, 2, 4], [1, 2, 3, 4], 0, within=0) == 1

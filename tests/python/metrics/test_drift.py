@@ -190,3 +190,22 @@ def test_the_change_does_not_depend_on_the_unit(unit):
     rate = 10 + 10 * TIME / TIME[-1] + 2 * np.convolve(NOISE, np.ones(40) / 40, "same")
     assert drift.change(rate) > 0
     assert drift.change(unit * rate) == pytest.approx(drift.change(rate))
+
+
+@pytest.mark.parametrize(
+    ("changes", "goodputs", "told"),
+    [
+        ([[0.0], [0.0]], [1, 1], 0.0),
+        ([[0.3, 0.0], [0.0, -0.4], [0.0, 0.0]], [1, 1, 1], 0.4),
+        ([[0.3], [0.0], [0.0]], [1, 1, 1], 0.0),  # less than half of the runs
+        ([[0.3], [0.0], [math.nan]], [1, 1, math.nan], 0.3),  # half of those that there are
+        ([[0.1], [0.0]], [1, 1], 0.1),
+    ],
+)
+def test_a_point_drifts_where_half_of_its_runs_do(changes, goodputs, told):
+    assert drift.at_point(changes, goodputs) == told
+
+
+def test_a_change_needs_students_t_of_5_percent():
+    for count, errors in drift.ERRORS.items():
+        assert errors == pytest.approx(stats.t.ppf(0.975, count), abs=5e-4)

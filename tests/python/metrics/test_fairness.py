@@ -163,3 +163,10 @@ def test_the_goodputs_of_a_user_add_up():
     assert metrics.group_totals([1, 2, 4], ["a", "b", "a"]) == {"a": 5, "b": 2}
     with pytest.raises(ValueError, match="zip"):
         metrics.group_totals([1, 2, 4], ["a", "b"])
+
+
+@pytest.mark.parametrize(("both", "benefit"), [(25, 1), (22.5, 0.5), (20, 0), (10, -0.5), (0, -1)])
+def test_the_benefit_of_paths_is_what_they_add_to_the_best_one_of_what_they_could(both, benefit):
+    # Kaspar 2012: (goodput - best) / (sum - best), and / best where both together are worse.
+    assert metrics.aggregation_benefit(both, [20, 5]) == benefit
+    assert math.isnan(metrics.aggregation_benefit(both, [20]))

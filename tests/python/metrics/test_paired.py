@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+import dataclasses
+import warnings
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -129,3 +132,40 @@ def test_without_a_ratio_pairs_gain_as_much_and_the_next_look_is_the_largest():
     variances = np.var(x, ddof=1) + np.var(y, ddof=1)
     assert found.gain == pytest.approx(variances / np.var(x - y, ddof=1))
     assert paired.next_pairs(found, 0.01, 0.95, 0.95) == 30  # ten times as many
+
+
+def test_the_next_look_has_as_many_pairs_as_students_t_needs_for_95_percent_of_the_width():
+    draw = np.random.default_rng(3)
+    y = draw.normal(10, 1, 12)
+    found = paired.difference(y * 1.1 + draw.normal(0, 0.3, 12), y)
+    assert found.is_ratio
+
+    def width(pairs):  # of the standard deviation that the first look found
+        deviation = found.half_width * np.sqrt(12) / stats.t.ppf(0.975, 11)
+        return stats.t.ppf(0.995, pairs - 1) * deviation / np.sqrt(pairs)
+
+    pairs = paired.next_pairs(found, width(50) / 0.95 * 1.0001, 0.95, 0.99)
+    assert pairs == 50
+    assert paired.next_pairs(found, 1, 0.95, 0.99) == 16  # 1.3 times as many, rounded up
+    assert paired.next_pairs(found, 1e-6, 0.95, 0.99) == 120  # ten times as many
+
+
+def test_what_does_not_vary_has_no_correlation_and_what_varies_little_has():
+    constant, little = np.array([1.0, 1.0, 1.0]), np.array([1.0, 1.1, 1.2])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert np.isnan(paired.difference(constant, little).correlation)
+        assert np.isnan(paired.difference(little, constant).correlation)
+    assert paired.difference(little, little + 1).correlation == pytest.approx(1)
+
+
+@pytest.mark.parametrize(("gain", "helps"), [(1.49, False), (1.5, True), (1.6, True)])
+def test_pairs_help_where_they_save_a_third_of_the_runs(gain, helps):
+    found = paired.difference(np.arange(5.0) + 1, np.arange(5.0) + 2)
+    assert dataclasses.replace(found, gain=gain).is_helped is helps
+
+
+def test_two_pairs_are_followed_by_three():
+    found = paired.difference(np.array([1.0, 1.1]), np.array([1.0, 1.05]))
+    finite = dataclasses.replace(found, low=-0.1, high=0.1, is_ratio=True)
+    assert paired.next_pairs(finite, 1e9, 0.95, 0.95) == 3

@@ -52,3 +52,14 @@ def test_phases_are_below_one_percent_of_the_rtt_and_of_one_packet():
     assert np.mean(phases) == pytest.approx(most / 2, rel=0.1)
     flat = tc.Experiment(path={"rate": "10Mbps", "rtt": "50ms", "phase": "0"})
     assert draws.link_phase(flat, 0, flat.path, service) == 0
+
+
+def test_a_size_without_a_shape_is_the_size_of_each_and_none_is_none():
+    assert {it.bytes for it in flows(bytes=12345)} == {12345}
+    assert {it.bytes for it in flows()} == {None}
+
+
+def test_the_first_of_arriving_flows_does_not_wait():
+    flow = tc.Flow(count=3, interarrival="20ms", start="1s")
+    first, second, third = draws.single_flows(tc.Experiment(flows=[flow], start_jitter="0s"))
+    assert first.start == 1 < second.start < third.start

@@ -220,3 +220,85 @@ def test_any_input_is_read_or_refused(parse, value):
 )
 def test_a_buffer_that_is_larger_by_a_factor(buffer, larger):
     assert buffer.times(2.5) == larger
+
+
+@pytest.mark.parametrize(
+    ("text", "share"), [("25%", 0.25), (0.25, 0.25), ("100%", 1), (1, 1), (0, 0), ("0%", 0)]
+)
+def test_a_share_is_a_part_of_one(text, share):
+    assert units.parse_share(text) == share
+
+
+@pytest.mark.parametrize("value", ["101%", 1.01, "-1%", -0.01, 2, "2p"])
+def test_a_share_is_at_most_one(value):
+    with pytest.raises(UnitError, match="at most 1"):
+        units.parse_share(value)
+
+
+@pytest.mark.parametrize(("text", "ratio"), [("2%", 0.02), ("125%", 1.25), ("100%", 1)])
+def test_a_percentage_may_be_more_than_all(text, ratio):
+    assert units.parse_percentage(text) == ratio
+
+
+@pytest.mark.parametrize(
+    ("buffer", "size"),
+    [
+        (Buffer(bdp=2), 250_000), (Buffer(seconds=0.05), 125_000), (Buffer(bytes=1500), 1500),
+        (Buffer(packets=10), 0),
+    ],
+)  # fmt: skip
+def test_a_buffer_at_20_mbit_and_50_ms(buffer, size):
+    # One BDP is 20e6 bit/s × 0.05 s / 8 bits.
+    assert buffer.at(20e6, 0.05) == size
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [("1h", 3600), ("1min", 60), ("1ms", 1e-3), ("1us", 1e-6), ("1µs", 1e-6), ("1ns", 1e-9)],
+)
+def test_each_unit_of_time(text, seconds):
+    assert units.parse_time(text) == seconds
+
+
+@pytest.mark.parametrize(
+    ("prefix", "scale"),
+    [("", 1), ("k", 1e3), ("K", 1e3), ("M", 1e6), ("G", 1e9), ("T", 1e12),
+     ("Ki", 2**10), ("Mi", 2**20), ("Gi", 2**30), ("Ti", 2**40)],
+)  # fmt: skip
+def test_each_prefix_of_bits_and_bytes(prefix, scale):
+    assert units.parse_rate(f"1{prefix}bps") == scale
+    assert units.parse_rate(f"1{prefix}B/s") == 8 * scale
+    assert units.parse_size(f"1{prefix}B") == scale
+
+
+def test_numbers_are_written_without_an_exponent_unless_they_are_tiny():
+    assert units.format_time(1e-9) == "1ns"
+    assert units.format_probability(1e-11) == "0.000000001%"
+    assert units.format_probability(1e-12) == "1E-10%"
+    assert units.format_size(0) == "0B"
+    assert units.format_size(1500) == "1500B"
+    assert units.format_size(2_000_000) == "2MB"
+    assert units.format_rate(0) == "0bps"
+
+
+@pytest.mark.parametrize(
+    ("value", "is_read"),
+    [
+        (2**200 - 1, False),
+        (10**39, True),
+        (10**40, False),
+        ("1" * 63, False),
+        ("0." + "0" * 60 + "1", False),
+    ],
+)
+def test_numbers_that_no_quantity_has_are_refused(value, is_read):
+    if is_read:
+        assert units.parse_rate(f"{value}bps") == float(value)
+    else:
+        with pytest.raises(UnitError):
+            units.parse_rate(f"{value}bps")
+
+
+def test_what_is_less_than_the_smallest_unit_is_written_in_it():
+    assert units.format_time(1e-10) == "0.1ns"
+    assert units.format_rate(0.25) == "0.25bps"

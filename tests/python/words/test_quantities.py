@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import pytest
 
+from tunnelcc.analysis.values import Quantity
 from tunnelcc.words import quantities
 from tunnelcc.words.quantities import RATE, TIME
 
@@ -74,3 +75,36 @@ def test_shares_that_differ_are_a_range():
 def test_numbers_of_a_thousand_keep_their_digits_and_kibibytes_have_1024_bytes():
     assert [quantities.short(it) for it in (999.4, 1000, 123_456)] == ["999", "1000", "123456"]
     assert quantities.KIBIBYTES.text(65_536) == "64 KiB"
+
+
+def test_a_value_without_a_unit_is_written_as_it_is():
+    assert quantities.PLAIN.text(3) == "3"
+    assert quantities.shown("segments").text(3) == "3 segments"
+    assert quantities.short(-1234.5) == "-1234"  # all digits of a large one, of either sign
+    assert quantities.short(-0.98765) == "-0.988"
+
+
+@pytest.mark.parametrize(
+    ("rate", "decimals"), [(0, 2), (1e6, 2), (999_000, 3), (99_000, 4), (9_000, 5), (90, 6)]
+)
+def test_a_rate_has_as_many_decimals_as_three_digits_need_and_at_most_six(rate, decimals):
+    assert quantities.mbit_decimals(rate) == decimals
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (None, ""), ("", ""), ("drop-tail", "drop-tail"),
+        (Quantity(20e6, "bit/s"), "20Mbps"), (Quantity(65536.4, "byte"), "64KiB"),
+        (Quantity(100, "packet"), "100 packets"), (Quantity(10, "segment"), "10 segments"),
+        (Quantity(0.5, "speed"), "speed 0.5"),
+        (Quantity(1.23456e6, "bit/s", 9.87654e6), "1.23Mbps to 9.88Mbps"),
+    ],
+)  # fmt: skip
+def test_a_value_is_told_as_a_scenario_has_it(value, text):
+    assert quantities.as_given(value) == text
+
+
+def test_shares_have_three_digits():
+    assert quantities.percents([0.12345, 0.98765]) == "12.3 to 98.8 %"
+    assert quantities.percent(None) == "–"
