@@ -589,7 +589,8 @@ def _of_buffers(found: ResolvedNetwork) -> Iterator[Problem]:
     """Yield problems of queues that are too short for some packets."""
     seen: set[tuple[Any, ...]] = set()
     for traffic in found.kinds:
-        crossed = [(hop, traffic.outer_packets) for hop in traffic.below.hops]
+        others = traffic.paths.routes[1:] if traffic.paths is not None else ()
+        crossed = [(it, traffic.outer_packets) for it in (*traffic.below.hops, *others)]
         crossed += [(it.route, [traffic.packet_on(it)[1]]) for it in traffic.access.values()]
         tcp, on = traffic.transport.tcp, traffic.links.on
         for hop, packets in crossed:

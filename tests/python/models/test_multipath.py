@@ -243,3 +243,9 @@ def test_paths_may_be_lists_of_hosts():
     )
     routes = [it.resolved.flows[0].traffic.multipath.routes for it in (named, listed)]
     assert routes[0] == routes[1]
+
+
+def test_each_path_has_queues_with_room_for_a_packet():
+    links = _two_paths(("10Mbps", "40ms"), ("10Mbps", "40ms"), buffer="1000B")
+    with pytest.raises(tc.ConfigError, match=r"network\.links\.b\.buffer.*room for one packet"):
+        _run(links, _flow(mptcp=BOTH))
