@@ -129,17 +129,31 @@ RENAMED = {
 }
 
 
+#: What netem, mininet, iperf3, and a flow here call something → what it is called where that is no
+#: key.
+_ELSEWHERE = {
+    "from": "between", "to": "between", "nodes": "between", "bandwidth": "rate", "bw": "rate",
+    "bitrate": "rate", "delay": "rtt", "latency": "rtt", "ping": "rtt", "limit": "buffer",
+    "queue_size": "buffer", "max_queue_size": "buffer", "congestion": "cc", "algorithm": "cc",
+    "congestion_control": "cc", "parallel": "flows", "time": "duration",
+}  # fmt: skip
+
+
 def nearest(name: str, known: Iterable[str]) -> str:
     """Return what was meant by a name that is none of ``known``, or an empty string.
 
-    It is the new name of one that is gone, or else the most similar one. A dotted name is as
-    similar as its last part: ``path.rtt`` to ``rtt``.
+    It is the new name of one that is gone, what other tools call so, or else the most similar one.
+    A dotted name is as similar as its last part: ``path.rtt`` to ``rtt``.
     """
     known = list(known)
     prefix, dot, last = str(name).rpartition(".")
     now, version = RENAMED.get(last, ("", ""))
     if now and now in (it.rpartition(".")[2] for it in known):
         return f"it is {prefix + dot + now!r} since {version}"
+    bare = last.lstrip("-")
+    meant = last.removesuffix(bare) + _ELSEWHERE.get(bare.lower().replace("-", "_"), bare)
+    if any(meant == it.rpartition(".")[2] for it in known):
+        name = prefix + dot + meant
     choices: dict[str, str] = {}
     for choice in sorted(known, key=lambda choice: choice.count(".")):
         choices.setdefault(choice.lower(), choice)

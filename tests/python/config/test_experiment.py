@@ -39,6 +39,14 @@ else:
         ({"path": {"rat": "1Mbps"}}, "path.rat", "did you mean 'rate'?"),
         ({"flows": [{"ccc": "bbr"}]}, "flows.0.ccc", "did you mean 'cc'?"),
         ({"tcp": {"timestamp": True}}, "tcp.timestamp", "did you mean 'timestamps'?"),
+        # What other tools call so.
+        ({"path": {"bandwidth": "1Mbps"}}, "path.bandwidth", "did you mean 'rate'?"),
+        ({"delay": "20ms"}, "delay", "did you mean 'path.rtt'?"),
+        ({"flows": [{"congestion_control": "bbr"}]}, "flows.0.congestion_control", "'cc'?"),
+        (
+            {"network": {"links": {"a": {"from": "x"}}}}, "network.links.a.from",
+            "did you mean 'between'?",
+        ),
         ({"hosts": {"client": {"core": 1}}}, "hosts.client.core", "did you mean 'cores'?"),
         ({"tunnel": {"name": "gost-relay-ws", "c": 1}}, "tunnel.c", "did you mean 'cc'?"),
         ({"tunnel": "gost-relay-sw"}, "tunnel", "did you mean 'gost-relay-ws'?"),
