@@ -59,6 +59,7 @@ const METHODS = {
   keys: (it) => Object.keys(it),
   values: (it) => Object.values(it),
   get: (it, key, none) => it[key] ?? none ?? null,
+  setdefault: (it, key, none) => (it[key] ??= none),
   pop(it, key) {
     const value = it[key];
     delete it[key];
