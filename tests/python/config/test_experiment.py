@@ -44,7 +44,8 @@ else:
         ({"delay": "20ms"}, "delay", "did you mean 'path.rtt'?"),
         ({"flows": [{"congestion_control": "bbr"}]}, "flows.0.congestion_control", "'cc'?"),
         (
-            {"network": {"links": {"a": {"from": "x"}}}}, "network.links.a.from",
+            {"network": {"links": {"a": {"from": "x"}}}},
+            "network.links.a.from",
             "did you mean 'between'?",
         ),
         ({"hosts": {"client": {"core": 1}}}, "hosts.client.core", "did you mean 'cores'?"),
