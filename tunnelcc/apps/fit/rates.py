@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from tunnelcc.apps.fit.windows import CHANGES, GRAIN, Windows
+from tunnelcc.apps.fit.windows import CHANGES, GRAIN, Floats, Windows
 
 #: A rate, and its least and most (bit/s, of IP packets).
 Told = tuple[float, float, float]
@@ -120,8 +120,7 @@ def _of_most(seen: Windows) -> Told | None:
     middle = float(np.median(spans))
     grains = sum(it.grain for it in found.streams) + GRAIN
     noise = 8 * grains / middle * seen.per_packet
-    near = np.abs(rates[:, None] - rates[None, :]) <= noise + 0.01 * rates[None, :]
-    members = near[:, int(near.sum(axis=0).argmax())]
+    members = _largest_group(rates, noise + 0.01 * rates)
     value = float(np.sum((rates * spans)[members]) / np.sum(spans[members]))
     # What is behind a hole is read when that is filled.
     above = 2 * _ABOVE if seen.blur > 2 * GRAIN else _ABOVE
@@ -135,6 +134,13 @@ def _of_most(seen: Windows) -> Told | None:
         hidden = _MISSING * time * found.resent / (found.duration - found.since)
     half = max(1.5 * _AT_BEST, noise / value / np.sqrt(members.sum()))
     return value, value * (1 - half), value * (1 + half + hidden)
+
+
+def _largest_group(values: Floats, within: Floats) -> NDArray[np.bool_]:
+    """Return which values are so near to one of them, the one that has most of them around it."""
+    near = np.abs(values[:, None] - values[None, :]) <= within[None, :]
+    found: NDArray[np.bool_] = near[:, int(near.sum(axis=0).argmax())]
+    return found
 
 
 def _of_line(seen: Windows) -> Told | None:
@@ -192,8 +198,7 @@ def windows_and_rtts(seen: Windows) -> Told | None:
     ratios, rtts, cwnds = ratios[known], rtts[known], cwnds[known]
     if len(ratios) < _LEAST_SAMPLES:
         return None
-    near = np.abs(ratios[:, None] - ratios[None, :]) <= _LITTLE * ratios[None, :]
-    members = near[:, int(near.sum(axis=0).argmax())]
+    members = _largest_group(ratios, _LITTLE * ratios)
     value = float(np.median(ratios[members]))
     low, high = np.percentile(rtts[members], [5, 95])
     if members.sum() < _LEAST_SAMPLES or members.mean() < _PART_OF_SAMPLES:
