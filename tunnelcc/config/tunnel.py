@@ -2,7 +2,7 @@
 """A tunnel of the catalogue, and the keys that differ from its entry."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -296,31 +296,29 @@ _ROUTES = "a list of routes, such as [['edge-a', 'isp-2', 'edge-b']]"
 _ROUTES_KIND = Kind(_parse_routes, lambda routes: [list(it) for it in routes], _ROUTES)
 
 
-def _parse_weights(value: object) -> tuple[float, ...]:
-    if not isinstance(value, (list, tuple)) or not value:
-        raise UnitError(_WEIGHTS)
-    try:
-        return tuple(_WEIGHT.parse(it) for it in value)
-    except UnitError as error:
-        raise UnitError(_WEIGHTS, error.hint) from None
+def _for_each_route(kind: Kind, expected: str) -> Callable[[object], tuple[float, ...]]:
+    """Return what reads a list of values of a kind, one for each route."""
 
+    def parse(value: object) -> tuple[float, ...]:
+        if not isinstance(value, (list, tuple)) or not value:
+            raise UnitError(expected)
+        try:
+            return tuple(kind.parse(it) for it in value)
+        except UnitError as error:
+            raise UnitError(expected, error.hint) from None
 
-def _parse_rates(value: object) -> tuple[float, ...]:
-    if not isinstance(value, (list, tuple)) or not value:
-        raise UnitError(_RATES)
-    try:
-        return tuple(_RATE.parse(it) for it in value)
-    except UnitError as error:
-        raise UnitError(_RATES, error.hint) from None
+    return parse
 
 
 _RATE = rate(1e3, 400e9)
 _RATES = "a list of rates from 1kbps to 400Gbps, one for each route, such as ['20Mbps', '5Mbps']"
-_RATES_KIND = Kind(_parse_rates, lambda rates: [format_rate(it) for it in rates], _RATES)
+_RATES_KIND = Kind(
+    _for_each_route(_RATE, _RATES), lambda rates: [format_rate(it) for it in rates], _RATES
+)
 
 _WEIGHT = number(1e-3, 1e6)
 _WEIGHTS = "a list of numbers from 0.001 to 1e+06, one for each route, such as [4, 1]"
-_WEIGHTS_KIND = Kind(_parse_weights, list, _WEIGHTS)
+_WEIGHTS_KIND = Kind(_for_each_route(_WEIGHT, _WEIGHTS), list, _WEIGHTS)
 
 #: Programs' reorder buffers count packets by numbers of so many bits at most.
 _MOST_REORDERED = 2**16
