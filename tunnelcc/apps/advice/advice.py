@@ -195,8 +195,7 @@ def advise(
         raise ConfigError(
             Problem("advise", "network" if "network" in base else "tunnels", expected)
         )
-    own = [{key: value for key, value in it.items() if key != "tunnel"}
-           for it in base.pop("flows", [])]  # fmt: skip
+    own = _without_tunnels(base.pop("flows", []))
     base.setdefault("duration", _DURATION)
     flows = own if goal == "bulk" and own else list(found.flows)
     paths = _paths(base) if has_variants else [("the path", {})]
@@ -243,6 +242,15 @@ def advise(
         jobs=jobs, progress=progress, has_variants=False,
     )  # fmt: skip
     return replace(ranked, defaults=defaults, without=without)
+
+
+def _without_tunnels(flows: Any) -> list[dict[str, Any]]:
+    """Return the flows of a scenario, one table or several. Raises ConfigError."""
+    tables = [flows] if isinstance(flows, Mapping) else flows
+    if not isinstance(tables, list) or not all(isinstance(it, Mapping) for it in tables):
+        Experiment.parse({"flows": flows})  # says what is wrong
+        raise ConfigError(Problem("flows", flows, "tables"))
+    return [{key: value for key, value in it.items() if key != "tunnel"} for it in tables]
 
 
 def _limits(

@@ -260,6 +260,17 @@ def test_candidates_take_the_place_of_the_tunnels_of_flows(bulk, tmp_path):
         assert it.value == before[it.name]
 
 
+def test_one_table_of_flows_is_one_flow(bulk, tmp_path):
+    found = advise(
+        {**LOSSY, "flows": {"cc": "bbr", "tunnel": "kcptun"}}, "bulk", ("none",), ("bbr",),
+        seeds=4, jobs=2, progress=False, store=tmp_path, has_variants=False,
+    )  # fmt: skip
+    before = {it.name: it.value for it in bulk.candidates}
+    assert [it.value for it in found.candidates] == [before["no tunnel with bbr"]]
+    with pytest.raises(tc.ConfigError, match="flows"):
+        advise({**LOSSY, "flows": "bbr"})
+
+
 def test_a_network_is_refused():
     with pytest.raises(tc.ConfigError, match="network"):
         advise({"network": {"shape": "line"}})
