@@ -654,7 +654,7 @@ def store_export(name: str, file: Path, series: bool, directory: Path) -> None:
 @click.option(
     "--y",
     help="Metric for the y-axis, or module:function for one of your own; default: goodput "
-    "(heat-map: an axis).",
+    "(map: an axis).",
 )
 @click.option(
     "--by", help="Axis with one line for each value; for metrics of flows also cc or flow."
@@ -667,10 +667,10 @@ def store_export(name: str, file: Path, series: bool, directory: Path) -> None:
     "--kind",
     default="curves",
     show_default=True,
-    help="curves, differences, scatter, heat-map, pairs (algorithms against each other) or series.",
+    help="curves, differences, scatter, map, pairs (algorithms against each other) or series.",
 )
 @click.option("--to", metavar="VALUE,…", help="What differences are to, as in `tunnelcc compare`.")
-@click.option("--value", help="Metric of a heat map (default: goodput).")
+@click.option("--value", help="Metric of a map (default: goodput).")
 @click.option(
     "--baseline",
     type=_PATH,

@@ -18,7 +18,7 @@ from matplotlib.figure import Figure
 
 import tunnelcc as tc
 from tunnelcc.plots import gallery
-from tunnelcc.plots.heat_map import DIVERGING, cells
+from tunnelcc.plots.maps import DIVERGING, cells
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]

@@ -15,7 +15,7 @@ from tunnelcc.output.files import make_directory
 from tunnelcc.plots.curves import curves
 from tunnelcc.plots.differences import differences
 from tunnelcc.plots.form import Form, shape
-from tunnelcc.plots.heat_map import heat_map
+from tunnelcc.plots.maps import maps
 from tunnelcc.plots.pairs import pairs
 from tunnelcc.plots.scales import is_number
 from tunnelcc.plots.scatter import scatter
@@ -35,7 +35,7 @@ KINDS = {
     "curves": ("x", "y", "by", "facet"),
     "differences": ("y", "to"),
     "scatter": ("x", "y", "by", "facet"),
-    "heat-map": ("x", "y", "value", "facet"),
+    "map": ("x", "y", "value", "facet"),
     "pairs": ("facet",),
     "series": ("facet",),
 }
@@ -129,9 +129,9 @@ def _figure(results: xarray.Dataset, options: Options) -> Figure:
     if options.kind == "scatter":
         x, y = options.x or "queue_delay_mean", options.y or "goodput"
         return scatter(results, x, y, options.by, options.facet, at)
-    if options.kind == "heat-map":
+    if options.kind == "map":
         x, y = _required("--x", options.x, results), _required("--y", options.y, results)
-        return heat_map(results, x, y, options.value or "goodput", options.facet, at)
+        return maps(results, x, y, options.value or "goodput", options.facet, at)
     if options.kind == "pairs":
         return pairs(results, options.facet, at)
     return series(results, options.facet, at)

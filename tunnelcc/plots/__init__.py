@@ -8,8 +8,8 @@ from tunnelcc.core import congestion_label as algorithm_label
 from tunnelcc.plots.beside import plot_beside
 from tunnelcc.plots.curves import curves
 from tunnelcc.plots.differences import differences
-from tunnelcc.plots.heat_map import heat_map
 from tunnelcc.plots.layout import finish, panels
+from tunnelcc.plots.maps import maps
 from tunnelcc.plots.network import plot_network
 from tunnelcc.plots.pairs import pairs
 from tunnelcc.plots.run import plot_run
@@ -41,7 +41,7 @@ __all__ = [
     "curves",
     "differences",
     "finish",
-    "heat_map",
+    "maps",
     "name_of_key",
     "pairs",
     "panels",

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from tunnelcc.errors import MISSING, ConfigError, Problem
-from tunnelcc.plots.heat_map import DIVERGING, cells, label
 from tunnelcc.plots.layout import finish, panels
 from tunnelcc.plots.limits import limits_told
+from tunnelcc.plots.maps import DIVERGING, cells, label
 from tunnelcc.plots.selection import Selection
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import numpy as np
 from tunnelcc.errors import MISSING, ConfigError, Problem
 from tunnelcc.plots import scales
 from tunnelcc.plots.curves import curves
-from tunnelcc.plots.heat_map import heat_map
+from tunnelcc.plots.maps import maps
 from tunnelcc.plots.pairs import pair_axes, pairs
 from tunnelcc.plots.scatter import scatter
 from tunnelcc.plots.selection import MOST_FLOWS, RTT_RATIO, Selection, stated_rtts
@@ -52,7 +52,7 @@ def standard(results: xarray.Dataset) -> Iterator[tuple[str, Figure]]:
       sizes; message latency; completion time, and how many flows complete unless all do.
     - Fairness (shares, Jain's indices, harm if available) and convergence time over buffer, number
       of flows and ratio of RTTs, unless all flows are finite: their shares are their sizes.
-    - Queueing delay against throughput, heat maps of two axes, pairs of algorithms, flows over time
+    - Queueing delay against throughput, maps of two axes, pairs of algorithms, flows over time
       if there are series.
 
     Axes that do not fit in a figure are fixed at their middle value, which the title names. Raises
@@ -107,7 +107,7 @@ def _figures(selection: Selection) -> Iterator[tuple[str, Callable[[], Figure]]]
                 shown = _OF_APPLICATIONS.get(value, value)
                 name = f"{shown}-over-{_slug(x)}-and-{_slug(y)}"
                 facet, at = _room(selection, None, (x, y))
-                yield name, partial(heat_map, results, x, y, value, facet, at)
+                yield name, partial(maps, results, x, y, value, facet, at)
     keys = pair_axes(selection)
     if keys is not None:
         facet, at = _room(selection, None, keys)

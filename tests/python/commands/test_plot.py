@@ -34,7 +34,7 @@ def store(tmp_path_factory):
         ["--x", "path.buffer", "--at", "path.rtt=10ms", "--no-theory"],
         ["--by", "path.rtt"],
         ["--kind", "scatter", "--by", "path.rtt"],
-        ["--kind", "heat-map", "--x", "path.buffer", "--y", "path.rtt", "--value", "jain"],
+        ["--kind", "map", "--x", "path.buffer", "--y", "path.rtt", "--value", "jain"],
         ["--kind", "series", "--facet", "path.buffer", "--at", "path.rtt=20ms"],
     ],
 )

@@ -59,7 +59,7 @@ def points(tmp_path_factory):
         {"x": "path.rtt", "by": "tunnel", "facet": "path.loss"},
         {"x": "path.loss", "by": "tunnel", "facet": "path.rtt"},
         {"x": "path.loss", "at": ["tunnel=gost-relay-ws"], "facet": "path.rtt"},
-        {"kind": "heat-map", "x": "path.loss", "y": "path.rtt"},
+        {"kind": "map", "x": "path.loss", "y": "path.rtt"},
         {"kind": "scatter", "by": "tunnel", "facet": "path.loss"},
         {"kind": "scatter", "by": "path.rtt", "at": ["path.loss=1%"]},
         {},

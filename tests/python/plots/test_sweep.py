@@ -398,7 +398,7 @@ def test_shares_are_of_the_first_entry_where_the_mean_over_all_flows_says_nothin
         drawn = line(figure.axes[0], name).get_ydata()
         assert drawn == pytest.approx(share.sel({"tunnel.name": name}))
     assert line(figure.axes[0], "none").get_ydata() == pytest.approx([1 / 3, 1 / 9])
-    cells = plots.heat_map(results, "path.buffer", "tunnel.name", "flow_share").axes[0]
+    cells = plots.maps(results, "path.buffer", "tunnel.name", "flow_share").axes[0]
     assert np.allclose(cells.images[0].get_array(), share)
     differences = plots.differences(results, "flow_share").axes[0]
     at = differences.containers[0].lines[0].get_xdata()[0]
@@ -406,8 +406,8 @@ def test_shares_are_of_the_first_entry_where_the_mean_over_all_flows_says_nothin
     assert "of flows.0: difference to" in differences.get_xlabel()
 
 
-def test_a_heat_map_shows_means_over_two_axes(loss_sweep):
-    figure = plots.heat_map(loss_sweep, "path.loss", "path.rtt", "goodput", facet="cc")
+def test_a_map_shows_means_over_two_axes(loss_sweep):
+    figure = plots.maps(loss_sweep, "path.loss", "path.rtt", "goodput", facet="cc")
     first = figure.axes[0]
     assert first.images[0].get_array().shape == (3, 4)
     assert np.allclose(first.images[0].get_array(), 40.8)
@@ -547,10 +547,10 @@ def test_equal_results_give_equal_files(duel, tmp_path, suffix):
             "one of 10 ms, 40 ms, 160 ms",
         ),
         (lambda s: plots.curves(s, "path.loss", "goodput", at={"rtt": "40ms"}), "--at"),
-        (lambda s: plots.heat_map(s, "path.loss", "path.rtt", "jane"), "'jain'"),
-        (lambda s: plots.heat_map(s, "path.loss", "path.loss", "jain"), "each axis only once"),
+        (lambda s: plots.maps(s, "path.loss", "path.rtt", "jane"), "'jain'"),
+        (lambda s: plots.maps(s, "path.loss", "path.loss", "jain"), "each axis only once"),
         (
-            lambda s: plots.heat_map(s, "path.loss", "jain", "goodput"),
+            lambda s: plots.maps(s, "path.loss", "jain", "goodput"),
             "cc (--value names the metric)",
         ),
         (lambda s: plots.curves(s, "path.loss", "goodput", by="path.loss"), "each axis only once"),
@@ -618,7 +618,7 @@ def test_an_axis_is_found_by_each_name_of_its_key(make_sweep, key, other):
     assert plots.curves(results, "path.rtt", "goodput", by=other)
     assert plots.curves(results, "path.rtt", "goodput", facet=other)
     assert plots.curves(results, "path.rtt", "goodput", at={other: "tinc"})
-    assert plots.heat_map(results, "path.rtt", other, "goodput")
+    assert plots.maps(results, "path.rtt", other, "goodput")
     assert plots.scatter(results, by=other)
 
 
@@ -760,7 +760,7 @@ def test_a_list_of_points_is_drawn_like_the_grid_that_it_is(pairs_of_points):
 
 def test_a_list_of_points_in_other_figures(pairs_of_points):
     at = {"tunnel": "none"}
-    figure = plots.heat_map(pairs_of_points, "path.rtt", "path.loss", "goodput", at=at)
+    figure = plots.maps(pairs_of_points, "path.rtt", "path.loss", "goodput", at=at)
     cells = figure.axes[0].images[0].get_array()
     assert cells.shape == (2, 2)
     assert cells[0, 0] == cells.max()
@@ -821,12 +821,7 @@ def test_odd_shapes_are_drawn_or_told_of(make_sweep, axes, seeds, values):
         lambda: list(plots.standard(sweep)),
         lambda: overview(sweep, "goodput"),
         lambda: plots.scatter(sweep),
-        *(
-            lambda x=x, y=y: plots.heat_map(sweep, x, y, "jain")
-            for x in axes
-            for y in axes
-            if x != y
-        ),
+        *(lambda x=x, y=y: plots.maps(sweep, x, y, "jain") for x in axes for y in axes if x != y),
         *(lambda x=x, y=y: plots.curves(sweep, x, y) for x in axes for y in ("goodput", "jain")),
     ]
     drawn = 0
@@ -888,7 +883,7 @@ def test_the_standard_set_of_finite_flows_has_their_completion_and_no_fairness(m
     assert {f"jain-over-{x}", f"completed-over-{x}"} <= {name for name, _ in plots.standard(sweep)}
 
 
-def test_completion_over_two_axes_is_a_heat_map(make_sweep):
+def test_completion_over_two_axes_is_a_map(make_sweep):
     sweep = make_sweep({"path.buffer": BUFFER, "path.rtt": RTT}, ("cubic",) * 3)
     sweep["flow_group"][:], sweep["flow_bytes"][:], sweep["flow_completion_time"][:] = 0, 1e5, 0.3
     names = [name for name, _ in plots.standard(sweep)]

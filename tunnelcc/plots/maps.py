@@ -32,7 +32,7 @@ _MOST_LETTERS = 24
 _MOST_NUMBERS = 8
 
 
-def heat_map(
+def maps(
     results: xarray.Dataset,
     x: str,
     y: str,
