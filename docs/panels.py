@@ -3,7 +3,7 @@
 
 matplotlib draws the panels of a figure in a row. Where a phone shows a page, it shows a view of the
 same file for each group of panels that has an axis of its own. What is then still too wide for its
-letters to be legible is scrolled sideways.
+letters to be legible ends the build.
 """
 
 from __future__ import annotations
@@ -26,15 +26,13 @@ _BELOW = 35.0
 _DESCENT = 4.0
 #: What a line of a panel's title takes.
 _LINE = 12.0
-#: A figure that is not wider is legible as a whole.
-_NARROW = 420.0
-#: What is shown beside each other on a phone is not wider, unless it is one panel.
-_PART = 330.0
+#: What is shown beside each other is not wider: on a phone of 390 pixels, of which 382 are for a
+#: figure, letters of 9 points then have 11 pixels.
+MOST = 313.0
 #: What is left of a text in a legend: the line or mark that it explains.
 _HANDLE = 28.0
-#: A point is at most so many pixels, and at least so many: letters of 9 points then have 11 pixels.
+#: A point is at most so many pixels.
 _ENLARGED = 1.35
-_LEGIBLE = 1.22
 
 _SIZE = re.compile(r'<svg [^>]*viewBox="0 0 ([\d.]+) ([\d.]+)"')
 _PANEL = re.compile(r'<g id="axes_\d+">\s*<g id="patch_\d+">\s*<path d="([^"]*)"')
@@ -56,7 +54,7 @@ def parts(text: str) -> list[list[View]]:
     legend below them comes last, in columns.
     """
     size, paths = _SIZE.search(text), _PANEL.findall(text)
-    if size is None or float(size[1]) <= _NARROW:
+    if size is None or float(size[1]) <= MOST:
         return []
     width, height = float(size[1]), float(size[2])
     spans, tops, bottoms = set(), [], []
@@ -65,13 +63,13 @@ def parts(text: str) -> list[list[View]]:
         spans.add((min(numbers[::2]), max(numbers[::2])))
         tops.append(min(numbers[1::2]))
         bottoms.append(max(numbers[1::2]))
+    panels = _panels(sorted(spans))
+    if len(panels) < 2:
+        return []
     # Of the panels, not of the figure, whose texts come after them: titles, and labels of axes.
     heights = [float(y) for _, y in _TEXT.findall(_OF_FIGURE.split(text)[0])]
     top = max(0.0, min((it for it in heights if it < min(tops)), default=min(tops)) - _LINE)
     bottom = min(height, max(max(bottoms) + _BELOW, max(heights, default=0.0) + _DESCENT))
-    panels = _panels(sorted(spans))
-    if len(panels) < 2:
-        return []
     legend = _legend(text, bottom, width)
     if not legend:
         bottom = height
@@ -104,7 +102,7 @@ def _rows(panels: list[tuple[float, float]], width: float) -> list[list[tuple[fl
         if not is_shared:
             axis = (left, start - 1)
             rows.append([(left, right)])
-        elif sum(b - a for a, b in rows[-1]) + right - left <= _PART:
+        elif sum(b - a for a, b in rows[-1]) + right - left <= MOST:
             rows[-1][-1] = rows[-1][-1][0], right
         else:
             rows.append([axis, (left, right)])
@@ -121,7 +119,7 @@ def _legend(text: str, top: float, width: float) -> list[tuple[float, float]]:
     columns.append(width - columns[0])  # it is in the middle
     rows: list[tuple[float, float]] = []
     for left, right in pairwise(columns):
-        if rows and right - rows[-1][0] <= _PART:
+        if rows and right - rows[-1][0] <= MOST:
             rows[-1] = rows[-1][0], right
         else:
             rows.append((left, right))
@@ -129,14 +127,21 @@ def _legend(text: str, top: float, width: float) -> list[tuple[float, float]]:
 
 
 def figure(image: str, source: str, alternative: str, file: Path) -> str:
-    """Return the HTML of a figure, whole and in parts; ``image``: its HTML as a whole."""
+    """Return the HTML of a figure, whole and in parts; ``image``: its HTML as a whole.
+
+    Raises ValueError if a part is wider than a phone.
+    """
     text = file.read_text("utf-8")
     size, rows = _SIZE.search(text), parts(text)
     if size is None:
         return image
+    widest = max((sum(view[2] for view in row) for row in rows), default=float(size[1]))
+    if widest > MOST:
+        raise ValueError(
+            f"{file.name}: {widest:.0f} points beside each other, and a phone has {MOST:.0f}"
+        )
     if not rows:
-        least = _LEGIBLE * float(size[1])
-        return f'<span class="sideways" style="--least: {least:.0f}px">{image}</span>'
+        return f'<span class="narrow">{image}</span>'
 
     def shown(row: list[View], number: int) -> str:
         texts = [""] * (len(row) - 1) + [f"{alternative} (part {number} of {len(rows)})"]
@@ -146,13 +151,12 @@ def figure(image: str, source: str, alternative: str, file: Path) -> str:
             f'style="flex: {width:.1f}; aspect-ratio: {width:.1f} / {height:.1f}">'
             for text, (x, y, width, height) in zip(texts, row, strict=True)
         )
-        width = sum(width for _, _, width, _ in row)
-        sizes = f"max-width: {_ENLARGED * width:.0f}px; min-width: {_LEGIBLE * width:.0f}px"
-        return f'<span class="sideways"><span class="part" style="{sizes}">{views}</span></span>'
+        width = _ENLARGED * sum(width for _, _, width, _ in row)
+        return f'<span class="part" style="max-width: {width:.0f}px">{views}</span>'
 
     content = "".join(shown(row, number) for number, row in enumerate(rows, 1))
     title = f'<span class="title" aria-hidden="true">{alternative.strip()}</span>'
-    return f'<span class="whole">{image}</span><span class="parts">{title}{content}</span>'
+    return f'<span class="whole">{image}</span><span class="parts narrow">{title}{content}</span>'
 
 
 def labelled(content: str) -> str:

@@ -84,7 +84,7 @@ def loss_and_repair(_: None) -> Figure:
     _segments(axes, it, data & near, BLUE, "sent")
     _segments(axes, it, it.again(data) & near, ORANGE, "sent again", width=5)
     _segments(axes, it, it.is_lost & near, BLACK, "lost on the link", width=5)
-    _name(axes, "CUBIC, 10 Mbit/s, 40 ms: a loss and its repair")
+    _name(axes, "CUBIC, 10 Mbit/s, 40 ms:\na loss and its repair")
     return figure
 
 
@@ -95,12 +95,12 @@ def two_legs(_: None) -> Figure:
     it = Packets(table, "client")
     figure, axes = _figure()
     for port, colour, label in (
-        (RELAY, ORANGE, "application to relay, on the client's loopback"),
+        (RELAY, ORANGE, "application to relay, on loopback"),
         (TLS, BLUE, "relay to relay, on the path"),
     ):
         _dots(axes, it, it.data(port), colour, label)
     _dots(axes, it, it.again(it.data(TLS)), BLACK, "sent again", size=3)
-    _name(axes, "gost-relay-wss, CUBIC, 20 Mbit/s, 100 ms: both legs at the client", unit="MB")
+    _name(axes, "gost-relay-wss, CUBIC, 20 Mbit/s, 100 ms:\nboth legs at the client", unit="MB")
     return figure
 
 
@@ -110,7 +110,7 @@ def tcp_over_tcp(_: None) -> Figure:
     tunnel = "openvpn-2.6-tcp"
     table = {"path": path, "flows": [{"cc": "cubic"}], "tunnel": tunnel, "duration": "12s"}
     it = Packets(table, "client")
-    figure = Figure(figsize=(6.8, 6), layout="constrained")
+    figure = Figure(figsize=(4.2, 6.6), layout="constrained")
     above, below = figure.subplots(2, 1, sharex=True)
     for axes, port, title in (
         (above, APP, "inside the tunnel (client tun)"),
@@ -127,7 +127,7 @@ def tcp_over_tcp(_: None) -> Figure:
 
 
 def _figure() -> tuple[Figure, Axes]:
-    figure = Figure(figsize=(6.8, 4), layout="constrained")
+    figure = Figure(figsize=(4.2, 4), layout="constrained")
     return figure, figure.add_subplot()
 
 

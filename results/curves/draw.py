@@ -43,7 +43,6 @@ class Panel:
 
     axes: Axes
     positions: Positions
-    at_left: bool = False
 
     def __post_init__(self) -> None:
         self._labels: list[tuple[float, str, str]] = []
@@ -56,7 +55,7 @@ class Panel:
         style = {"marker": "o", "markersize": 4, **style}
         self.axes.plot(at, mean, color=colour, **style)
         self.axes.fill_between(at, low, high, color=colour, alpha=0.18, linewidth=0)
-        self.label(float(mean[0 if self.at_left else -1]), label, colour)
+        self.label(float(mean[-1]), label, colour)
 
     def theory(self, x: Any, y: Any, colour: str, label: str = "") -> None:
         """Draw a thin dashed line."""
@@ -64,7 +63,7 @@ class Panel:
             self.positions.of(x), y, color=colour, linestyle=(0, (4, 3)), linewidth=0.9, zorder=3
         )
         if label:
-            self.label(float(np.asarray(y)[0 if self.at_left else -1]), label, colour)
+            self.label(float(np.asarray(y)[-1]), label, colour)
 
     def level(self, y: float, label: str, **style: Any) -> None:
         """Draw a dotted line across, its label above it at the left end."""
@@ -86,13 +85,12 @@ class Panel:
         to_axes = self.axes.transScale + self.axes.transLimits
         wanted = [(to_axes.transform((1, y))[1], text, colour) for y, text, colour in self._labels]
         wanted.sort(key=lambda item: item[0])
-        x, align = (-0.02, "right") if self.at_left else (1.02, "left")
         for height, (_, text, colour) in zip(
             _spread([y for y, _, _ in wanted]), wanted, strict=True
         ):
             self.axes.text(
-                x, height, text, transform=self.axes.transAxes, fontsize=9, color=colour,
-                ha=align, va="center", linespacing=1.0,
+                1.02, height, text, transform=self.axes.transAxes, fontsize=9, color=colour,
+                ha="left", va="center", linespacing=1.0,
             )  # fmt: skip
 
     def logarithmic(self, low: float, high: float) -> None:
@@ -122,8 +120,8 @@ def _ends(group: Sequence[float]) -> tuple[float, float]:
 
 
 def _figure(panels: int, height: float = 3.0) -> tuple[Figure, list[Axes]]:
-    """Panels below each other, no wider than letters of 9 points are legible in a page."""
-    figure = Figure(figsize=(5.8, panels * height))
+    """Panels below each other, as wide as letters of 9 points are legible on a phone."""
+    figure = Figure(figsize=(4.2, panels * height))
     axes = figure.subplots(panels, 1, squeeze=False)
     figure.get_layout_engine().set(hspace=0.06)  # type: ignore[union-attr]
     return figure, list(axes.flat)
@@ -255,7 +253,7 @@ def bbr_inside_cubic(results: Open) -> Figure:
         if axes is right:
             panel.level(50, "base RTT")
         panel.finish("random loss", name, title)
-    figure.suptitle("TCP over TCP (OpenVPN): which control inside, which outside", fontsize=10)
+    figure.suptitle("TCP over TCP (OpenVPN):\nwhich control inside, which outside", fontsize=10)
     return figure
 
 
@@ -264,9 +262,9 @@ def one_carrier_or_many(results: Open) -> Figure:
     bulk, messages = results("one-carrier-or-many"), results("head-of-line")
     figure, (left, middle, right) = _figure(3)
     lines = (
-        ("all", "one for all", ORANGE, {}),
-        ("user", "one each\nuser", PINK, {"marker": "^"}),
-        ("flow", "one each\nflow", BLUE, {"marker": "s"}),
+        ("all", "for all", ORANGE, {}),
+        ("user", "each user", PINK, {"marker": "^"}),
+        ("flow", "each flow", BLUE, {"marker": "s"}),
     )
     views = (
         (left, bulk["goodput"] / 1e6, "goodput of both users (Mbit/s)", "Eight flows of two users"),
@@ -302,7 +300,7 @@ def one_carrier_or_many(results: Open) -> Figure:
                 panel.line(shown.sel({"tunnel.carriers": carriers}), label, colour, **style)
         panel.finish("random loss", name, title)
     figure.suptitle(
-        "One carrier for all flows or several (GOST with smux):\nrate, fairness between users, "
+        "One carrier for all flows or several\n(GOST with smux): rate, fairness between\nusers, "
         "head-of-line blocking", fontsize=10,
     )  # fmt: skip
     return figure
@@ -316,7 +314,7 @@ def tunnel_mtu(results: Open) -> Figure:
     loss, rtt, flows = 0.001, 0.04, 4
     views = (
         (left, sweep["goodput"] / 1e6, "goodput of four CUBIC flows (Mbit/s)", "0.1 % loss"),
-        (right, 1 / sweep["efficiency"], "bytes on the path per application byte", "Overhead"),
+        (right, 1 / sweep["efficiency"], "bytes on the path\nper application byte", "Overhead"),
     )
     for axes, shown, name, title in views:
         panel = Panel(axes, Positions(sweep[key]))
@@ -336,7 +334,7 @@ def tunnel_mtu(results: Open) -> Figure:
         ticks = [600, 800, 1000, 1200, whole]
         axes.set_xticks(ticks, [str(tick) for tick in ticks])
     note = "dashed: RFC 9438, where a packet\nor either of its fragments is lost"
-    left.text(760, 5, note, fontsize=9)
+    left.text(610, 3, note, fontsize=9)
     left.text(whole - 15, 49.5, "1458: the last\nthat leaves whole", fontsize=9, ha="right")
     figure.suptitle(
         "EthUDP adds 42 bytes: larger packets are better\nuntil one byte more makes two fragments",
@@ -348,8 +346,8 @@ def tunnel_mtu(results: Open) -> Figure:
 def small_writes(results: Open) -> Figure:
     """Bytes on the path for small messages."""
     sweep = results("small-writes")
-    figure, (axes,) = _figure(1, 4.4)
-    panel = Panel(axes, Positions(sweep["flows.write_size"]), at_left=True)
+    figure, (axes,) = _figure(1, 5.2)
+    panel = Panel(axes, Positions(sweep["flows.write_size"]))
     panel.logarithmic(0.98, 12.5)
     kinds = (
         ("gost-tun-wss", "GOST tun (TCP over TLS)", ORANGE, {"marker": "D"}),
@@ -363,25 +361,24 @@ def small_writes(results: Open) -> Figure:
         ("none", "no tunnel", BLACK, {"marker": "", "linewidth": 2}),
     )
     for tunnel, label, colour, style in kinds:
-        panel.line(1 / sweep["efficiency"].sel(tunnel=tunnel), label, colour, **style)
+        panel.line(1 / sweep["efficiency"].sel(tunnel=tunnel), "", colour, **style)
+        axes.lines[-1].set_label(label)
     x = panel.positions.span()
     axes.plot(
-        panel.positions.of(x), 1 + 52 / np.minimum(x, 1448), color=GREY, linestyle="--", lw=0.9
-    )
-    panel.finish("size of a write", "", "")
-    axes.yaxis.tick_right()
-    axes.spines[["left", "right"]].set_visible(False)
-    axes.tick_params(axis="y", length=0)
-    axes.set_title("bytes on the path per application byte", loc="right")
+        panel.positions.of(x), 1 + 52 / np.minimum(x, 1448), color=GREY, linestyle="--", lw=0.9,
+        label="52 bytes of headers",
+    )  # fmt: skip
+    panel.finish("size of a write", "bytes on the path per application byte", "")
+    axes.tick_params(axis="x", rotation=45)
     for y, text, colour in (
-        (0.93, "packets in TCP", ORANGE), (0.87, "packets in UDP", GREEN), (0.81, "relays", BLUE),
-        (0.75, "dashed: 52 bytes of TCP/IP headers", GREY),
+        (0.94, "packets in TCP", ORANGE), (0.88, "packets in UDP", GREEN), (0.82, "relays", BLUE),
     ):  # fmt: skip
         axes.text(0.97, y, text, transform=axes.transAxes, color=colour, fontsize=9, ha="right")
     axes.annotate(
-        "1400 bytes no longer fit\nthe tunnels' packets", (1400, 1.44), (1750, 2.3), fontsize=9,
+        "1400 bytes no longer fit\nthe tunnels' packets", (1400, 1.44), (1000, 2.3), fontsize=9,
         arrowprops={"arrowstyle": "->", "lw": 0.8},
     )  # fmt: skip
+    figure.legend(loc="outside lower center", ncols=2, fontsize=9)
     figure.suptitle("Small writes through tunnels, each sent at once", fontsize=10)
     return figure
 
@@ -441,7 +438,8 @@ def quic_beside_tcp(results: Open) -> Figure:
         axes.set_ylim(0, 1)
         panel.finish("buffer", "share of the flow over QUIC", title)
     figure.suptitle(
-        "A flow over QUIC beside one over TCP with the same congestion control,\n50 Mbit/s × 40 ms",
+        "A flow over QUIC beside one over TCP\nwith the same congestion control,\n"
+        "50 Mbit/s × 40 ms",
         fontsize=10,
     )
     return figure

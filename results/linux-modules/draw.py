@@ -66,24 +66,27 @@ def _pairs(results: Open) -> Any:
 def all_pairs(results: Open) -> Figure:
     """Draw the share of each against each, for both buffers. Both orders of a pair are one mean."""
     figure = Figure(figsize=(7.1, 6.6 * len(BUFFERS)), layout="constrained")
-    axes = figure.subplots(len(BUFFERS), 1)
-    goodput = _pairs(results)["flow_goodput"].mean("seed")
-    for index, (ax, buffer) in enumerate(zip(axes, BUFFERS, strict=True)):
-        here = goodput.isel({"path.buffer": index}).transpose("flows.0.cc", "flows.1.cc", "flow")
-        first = (here.isel(flow=0) / here.sum("flow")).values
-        share = (first + 1 - first.T) / 2
-        image = cells(ax, share, 0, 1, DIVERGING)
-        for (row, column), number in np.ndenumerate(share):
-            ax.text(
-                column, row, f"{100 * number:.0f}", ha="center", va="center", fontsize=9,
-                color="black" if 0.15 < number < 0.85 else "white",
-            )  # fmt: skip
-        ax.set_xticks(range(len(NAMES)), NAMES, rotation=90)
-        ax.set_yticks(range(len(NAMES)), NAMES)
-        ax.set_title(f"buffer of {buffer.removesuffix('bdp')} BDP")
-        ax.set_xlabel("beside")
-        ax.set_ylabel("share of, %")
-    figure.colorbar(image, ax=axes, label="share of the goodput of both", shrink=0.8)
+    shares = np.full((len(BUFFERS), len(NAMES), len(NAMES)), np.nan)
+    for row in _pairs_table(results):
+        buffer = BUFFERS.index(f"{row['path.buffer']}bdp")
+        shares[buffer, NAMES.index(row["flows.0.cc"]), NAMES.index(row["flows.1.cc"])] = row["mean"]
+    # Two panels beside each other, which a phone shows below each other.
+    half = len(NAMES) // 2
+    axes = figure.subplots(len(BUFFERS), 2, sharey="row", squeeze=False)
+    for index, (pair, buffer) in enumerate(zip(axes, BUFFERS, strict=True)):
+        share = (shares[index] + 1 - shares[index].T) / 2
+        for ax, begin in zip(pair, (0, half), strict=True):
+            shown = share[:, begin : begin + half]
+            cells(ax, shown, 0, 1, DIVERGING)
+            for (row, column), number in np.ndenumerate(shown):
+                ax.text(
+                    column, row, f"{100 * number:.0f}", ha="center", va="center", fontsize=9,
+                    color="black" if 0.15 < number < 0.85 else "white",
+                )  # fmt: skip
+            ax.set_xticks(range(half), NAMES[begin : begin + half], rotation=90)
+            ax.set_yticks(range(len(NAMES)), NAMES)
+            ax.set_title(f"{buffer.removesuffix('bdp')} BDP: share of, %")
+            ax.set_xlabel("beside")
     return figure
 
 

@@ -24,7 +24,7 @@ LINES = {"bbr": "-", "cubic": "--", "cubic without loss": ":"}
 def starlink_like(results: dict[str, tc.Result]) -> Figure:
     """Rate and goodput, and RTT, of BBR and CUBIC, with loss between hand-overs and without."""
     experiment = results["bbr"].experiment
-    figure = Figure(figsize=(7.1, 4.6))
+    figure = Figure(figsize=(4.2, 5.6))
     rates, rtts = figure.subplots(2, 1, sharex=True)
     path, end = experiment.path, experiment.duration
     for axes, key, unit in ((rates, "rate", 1e-6), (rtts, "rtt", 1e3)):
@@ -61,7 +61,7 @@ def starlink_like(results: dict[str, tc.Result]) -> Figure:
     rtts.set_xlim(0, end)
     rtts.set_xticks(np.arange(0, end + 1, 15))
     for axes in (rates, rtts):
-        axes.legend(loc="upper right", ncols=2, fontsize=8)
+        axes.legend(loc="upper center", ncols=1, fontsize=8)
         axes.grid(alpha=0.3)
     return figure
 

@@ -21,7 +21,7 @@ SCENARIO = HERE.parents[1] / "scenarios/examples/two-uplinks.toml"
 
 def fail_over(result: tc.Result) -> Figure:
     """Goodput and RTT while the first uplink is cut and comes back."""
-    figure = Figure(figsize=(7.1, 4.2))
+    figure = Figure(figsize=(4.2, 4.6))
     rates, rtts = figure.subplots(2, 1, sharex=True)
     first = result.network.topology.links["uplink-1"].path
     ((cut, back),) = first.outages
@@ -34,13 +34,15 @@ def fail_over(result: tc.Result) -> Figure:
     for axes in (rates, rtts):
         axes.axvspan(cut, back, color="#222222", alpha=0.08, lw=0)
         axes.grid(alpha=0.3)
-    texts = (
-        ((cut + again) / 2, f"nothing\nfor {again - cut:.1f} s"),
-        ((again + back) / 2, "second uplink:\n20 Mbit/s, RTT 62 ms"),
-        ((back + result.experiment.duration) / 2, "first uplink again:\n50 Mbit/s, RTT 32 ms"),
+    parts = (
+        (cut, again, f"nothing for {again - cut:.1f} s"),
+        (again, back, "the second uplink: 20 Mbit/s, RTT 62 ms"),
+        (back, result.experiment.duration, "the first uplink again: 50 Mbit/s, RTT 32 ms"),
     )
-    for x, text in texts:
-        rates.text(x, 74, text, ha="center", va="top", fontsize=9)
+    for number, (begin, end, _) in enumerate(parts, 1):
+        rates.text((begin + end) / 2, 74, str(number), ha="center", va="top")
+    lines = (f"{number}: {text}" for number, (*_, text) in enumerate(parts, 1))
+    rates.set_title("\n".join(lines), fontsize=9)
     rates.set_ylabel("goodput (Mbit/s)")
     rates.set_ylim(0, 78)
     rtts.set_ylabel("smoothed RTT (ms)")

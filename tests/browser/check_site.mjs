@@ -3,8 +3,8 @@
  * @file Look at the pages of the site in Chromium: `make check-pages`.
  *
  * `node check_site.mjs PACKAGES SITE [PART]` opens each page (or those whose address has PART) as a file. It ends
- * with 1 if axe finds a serious or critical problem in light or in dark, or if a page is wider than a phone. PACKAGES
- * is the folder where puppeteer-core and axe-core were installed.
+ * with 1 if axe finds a serious or critical problem in light or in dark, or if a page or a figure is wider than a phone,
+ * or if a figure's letters are too small there. PACKAGES is the folder where puppeteer-core and axe-core were installed.
  */
 import { readFileSync, readdirSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -40,6 +40,22 @@ async function found(tab, rules) {
     .map((it) => `${it.id} (${it.nodes.length}): ${it.nodes[0].html.replace(/\s+/g, " ").slice(0, 160)}`);
 }
 
+/** Figures of a page that a phone does not show whole, with letters of 9 points (14 in drawings) of 11 pixels. */
+function wide() {
+  const screen = document.documentElement.clientWidth;
+  const figures = document.querySelectorAll(".md-typeset img, .md-typeset .drawing svg");
+  return [...figures].filter((it) => it.checkVisibility()).flatMap((it) => {
+    const { left, right, width } = it.getBoundingClientRect();
+    const source = it.getAttribute("src") ?? it.getAttribute("aria-label");
+    const name = source.replace(/^data:.*/, it.alt).slice(0, 90);
+    if (left < 0 || right > screen + 1) return [`${name} from ${left.toFixed(0)} to ${right.toFixed(0)}`];
+    // A view of a figure has its points in its address; the letters of the rest are as many of its width.
+    const points = /viewBox\([\d.]+,[\d.]+,([\d.]+)/.exec(source)?.[1] ?? (/\.svg$/.test(source) ? 0.75 * it.naturalWidth : 0);
+    const letters = it.viewBox ? (12 * width) / it.viewBox.baseVal.width : points ? (9 * width) / points : Infinity;
+    return letters < 10.9 ? [`${name} has letters of ${letters.toFixed(1)} pixels`] : [];
+  });
+}
+
 const tab = await browser.newPage();
 for (const page of pages) {
   await tab.setViewport(DESKTOP);
@@ -53,6 +69,7 @@ for (const page of pages) {
   await tab.setViewport(PHONE);
   const excess = await tab.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
   if (excess > 0) tell(page, `${excess} pixels wider than a phone`);
+  for (const it of await tab.evaluate(wide)) tell(page, it);
 }
 await browser.close();
 console.log(`${pages.length} pages, ${failures} problems`);

@@ -16,9 +16,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# Two panels are as wide as a page of text: their letters (9 points) have 12 pixels there.
+# Two panels are as wide as a page of text, and one as a phone: letters of 9 points have 11 pixels
+# there, or more.
 _PANEL = (3.55, 2.7)
-_ALONE = (5.4, 3.6)
+_ALONE = (4.2, 3.4)
 _MOST_COLUMNS = 2
 _LEGEND_COLUMNS = 3
 # A legend with more rows than this makes the figure higher, by so many inches for each.

@@ -2,8 +2,7 @@
 // Marks the sides on which something wide continues; extra.css lets these edges fade. The keyboard reaches
 // it, too. The theme's search gets the name that it lacks for those who hear the page.
 (function () {
-  const wide =
-    ".md-typeset__scrollwrap, .md-typeset pre > code, .md-typeset .drawing, .md-typeset .sideways";
+  const wide = ".md-typeset__scrollwrap, .md-typeset pre > code";
 
   function mark(it) {
     const hidden = it.scrollWidth - it.clientWidth;

@@ -84,17 +84,30 @@ def test_wide_figures_have_their_panels_below_each_other_on_a_phone():
     assert first[0] + first[2] == second[0]
 
 
-def test_a_figure_of_one_column_is_scrolled_sideways_on_a_phone():
+def test_figures_of_the_site_fit_on_a_phone():
+    """Those that its pages show; one that is wider than letters are legible ends the build."""
     panels = load_script(DOCS / "panels.py")
-    file = ROOT / "results/li2018-bbr/3.svg"
-    assert panels.parts(file.read_text()) == []
-    image = '<img alt="it" src="3.svg">'
-    # Letters of 9 points have 11 pixels if a point has 11/9.
-    width = float(re.search(r'viewBox="0 0 ([\d.]+) ', file.read_text())[1]) * 11 / 9
-    shown = panels.figure(image, "3.svg", "it", file)
-    assert shown.startswith('<span class="sideways" style="--least: ')
-    assert float(re.search(r"--least: (\d+)px", shown)[1]) == pytest.approx(width, rel=0.01)
-    assert image in shown
+    pages = [*DOCS.rglob("*.md"), *(ROOT / "results").glob("*.md"), ROOT / "README.md"]
+    shown = {
+        (page.parent / name).resolve()
+        for page in pages
+        for name in re.findall(r"!\[[^\]]*\]\(([^()\s]+\.svg)\)", page.read_text("utf-8"))
+        if "results/" in name
+    }
+    assert len(shown) > 40
+    for file in sorted(shown):
+        assert 'class="' in panels.figure("<img>", file.name, "it", file)
+
+
+def test_a_figure_that_is_wider_than_a_phone_is_told(tmp_path):
+    panels = load_script(DOCS / "panels.py")
+    file = tmp_path / "wide.svg"
+    # A point has 11/9 pixels, so that letters of 9 points have 11, and a phone has 390.
+    file.write_text('<svg width="1" viewBox="0 0 310 200">')
+    assert panels.figure("<img>", "wide.svg", "it", file) == '<span class="narrow"><img></span>'
+    file.write_text('<svg width="1" viewBox="0 0 330 200">')
+    with pytest.raises(ValueError, match=r"wide\.svg: 330 points beside each other"):
+        panels.figure("<img>", "wide.svg", "it", file)
 
 
 def test_panels_that_share_an_axis_have_it_on_a_phone():
@@ -109,7 +122,7 @@ def test_panels_that_share_an_axis_have_it_on_a_phone():
     assert panel[0] == first[0][2]
     assert 200 < panel[2] < 300
     assert len(legend) == 2
-    assert all(width < 330 for ((_, _, width, _),) in legend)
+    assert all(width < panels.MOST for ((_, _, width, _),) in legend)
 
 
 def test_labels_of_two_lines_below_panels_are_whole_on_a_phone():
