@@ -199,6 +199,13 @@ check-laboratory: docs ## Use the laboratory in Chromium and Firefox (needs both
 	    --typeRoots build/browser/node_modules/@types build/laboratory/*.mjs
 	@node tests/browser/check_laboratory.mjs build/browser build/site/lab.html runs/laboratory
 
+.PHONY: check-sliders
+check-sliders: setup $(VENV)/ready-notebooks ## Move the sliders of lessons in Jupyter Lab, in Chromium (needs it and npm; LESSONS=notebooks/03-bbr.md for one)
+	@npm install --silent --no-save --no-audit --no-fund --prefix build/browser puppeteer-core@24
+	@rm -rf build/sliders
+	@$(BIN)/python notebooks/handouts.py build/sliders $(or $(LESSONS),$(NOTEBOOKS))
+	@node tests/browser/check_sliders.mjs build/browser $(BIN)/python build/sliders/students
+
 PAGES ?=
 .PHONY: check-pages
 check-pages: docs ## Look at all pages of the site in Chromium with axe, in light and dark, and on a phone (needs it and npm; PAGES=questions/ for some)
