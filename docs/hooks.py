@@ -60,7 +60,7 @@ _DISPLAYED = re.compile(r"^\$\$(.+)\$\$$", re.MULTILINE)
 _QUANTITY = re.compile(
     r"<(pre|code|math)\b.*?</\1>|<[^>]*>|(\d) (?=%|[kMG]?bit/s|[mµn]?s\b|[KMG]i?B\b|BDP)", re.DOTALL
 )
-_RESULT = re.compile(r'<img alt="([^"]*)" src="([^"]*repository/results/[^"]+\.svg)" ?/?>')
+_FIGURE_SHOWN = re.compile(r'<img alt="([^"]*)" src="([^"]+\.svg)" ?/?>')
 _DRAWING = re.compile(r'<img alt="([^"]*)" src="([^"]*pictures/([\w-]+)\.svg)" ?/?>')
 
 
@@ -137,10 +137,13 @@ def on_page_content(content: str, page: Page, config: MkDocsConfig, files: Files
         return f'<div class="drawing">{text.replace("<svg ", label, 1)}</div>'
 
     def figure(match: re.Match[str]) -> str:
-        file = _target(match[2].partition("repository/")[2], ROOT)
-        return panels.figure(match[0], match[2], match[1], file) if file else match[0]
+        place = posixpath.normpath(posixpath.join(posixpath.dirname(page.file.dest_uri), match[2]))
+        if not place.startswith(f"{_HOME}/results/"):
+            return match[0]
+        file = ROOT / place.removeprefix(f"{_HOME}/")
+        return panels.figure(match[0], match[2], match[1], file)
 
-    content = panels.labelled(_RESULT.sub(figure, content))
+    content = panels.labelled(_FIGURE_SHOWN.sub(figure, content))
     content = _QUANTITY.sub(lambda it: f"{it[2]}&nbsp;" if it[2] else it[0], content)
     return _DRAWING.sub(drawing, content)
 
