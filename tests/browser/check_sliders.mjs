@@ -75,7 +75,7 @@ async function drawn(tab, before, name, how) {
 async function tryLesson(tab, name) {
   await tab.goto(`${address}/lab/tree/${name}.ipynb?token=${TOKEN}&reset`);
   await tab.waitForFunction(
-    () => window.jupyterapp?.shell.currentWidget?.sessionContext?.session?.kernel?.status === "idle", { timeout: 60_000 });
+    () => window.jupyterapp?.shell.currentWidget?.sessionContext?.session?.kernel?.status === "idle", { timeout: LESSON });
   tab.evaluate(() => window.jupyterapp.commands.execute("notebook:run-all-cells")).catch(() => {});
   await tab.waitForSelector(".widget-hslider .noUi-handle", { timeout: LESSON });
   await tab.waitForFunction(() => document.querySelector(".widget-image")?.naturalWidth > 0, { timeout: FIGURE });
