@@ -20,6 +20,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
+import numpy as np
+
 from laboratory import cause_table
 from tunnelcc import catalog, core
 from tunnelcc.catalog import traffic
@@ -242,6 +244,7 @@ def page(module: Path, home: str) -> str:
         "worker": "\n".join(_plain(_module(it)) for it in _OF_WORKER),
         "module": _packed(module.read_bytes()),
         "data": _packed(json.dumps(data(), separators=(",", ":")).encode()),
+        "first": _packed(first_result().encode()),
         "home": home,
     }
     return re.sub(
@@ -339,6 +342,31 @@ def data() -> dict[str, Any]:
     }
 
 
+def first_result() -> str:
+    """Return what the models give for the defaults, as JSON: the page shows it while it loads them.
+
+    It is what the models give in the page, too, to the bit.
+    """
+    it = DEFAULTS
+    experiment: Experiment = Experiment.parse(
+        {
+            "duration": it["duration"],
+            "seed": int(it["seed"]),
+            "path": {key: it[key] for key in ("rate", "rtt", "buffer", "loss", "queue")},
+            "flows": [
+                {"cc": it["cc"], "count": int(it["flows"])},
+                {"cc": it["other_cc"], "count": int(it["other_flows"])},
+            ],
+        }
+    )
+    result = core.load().run(json.dumps(experiment_spec(experiment)))
+    return json.dumps(
+        result,
+        separators=(",", ":"),
+        default=lambda it: np.where(np.isnan(it), np.array(None), it).tolist(),  # NaN is null
+    )
+
+
 def offer(place: str, page: str) -> str:
     """Return a link, in Markdown, to the experiment of TRY that belongs to a figure or lesson.
 
@@ -386,6 +414,9 @@ def _named(constant: str, pattern: str) -> list[str]:
 def _stories() -> dict[str, dict[str, str]]:
     with (HERE / "stories.toml").open("rb") as file:
         found: dict[str, dict[str, str]] = tomllib.load(file)
+    for story in found.values():
+        if "file" in story:
+            story["toml"] = (HERE.parents[1] / story["file"]).read_text("utf-8")
     return found
 
 

@@ -43,7 +43,9 @@
  * @property {any} facts what the table of causes asks of everything
  *
  * @property {{axes: string[], metrics: string[]}} maps
- * @property {Record<string, {title: string, text: string, question: string, choices: Choices, beside: Choices}>} stories
+ * @property {Record<string, {
+ *   title: string, text: string, question: string, choices: Choices, beside: Choices, file?: string, toml?: string,
+ * }>} stories `file`: in the repository, and its `toml`, of what the form cannot have
  *
  * @typedef {Record<string, string>} Choices as in an address
  *
@@ -53,6 +55,9 @@
  * @property {Choices | null} pinned the experiment that is shown beside, A
  * @property {string} map two sliders and a metric, with commas, and `ab` for the difference to A; "": none
  */
+
+/** Bytes of data in a full packet. */
+export const SEGMENT = 1448;
 
 /** Largest experiment: packets that cross the path, and bytes that windows and queues take. */
 export const LIMITS = { packets: 6e6, memory: 300e6 };
@@ -204,7 +209,7 @@ export function problemsOf(data, choices, part = 1) {
   // As tunnelcc/running/memory.py estimates it.
   const longest = Math.max(number("rtt"), number("other_rtt"));
   const held = 4 * ((number("rate") * longest) / 8 + room);
-  const memory = (held / 1448) * 128 * template.legs;
+  const memory = (held / SEGMENT) * 128 * template.legs;
   if (memory > part * LIMITS.memory) {
     problems.push(
       `Packets in flight would take ${Math.round(memory / 1e6)} MB of memory, and ` +

@@ -114,7 +114,8 @@ function draw(name, figure) {
   drawn.get(name)?.plot.destroy();
   value.textContent = "";
   const style = getComputedStyle(document.documentElement);
-  const colour = (/** @type {string} */ it) => style.getPropertyValue(it).trim();
+  /** @type {Record<string, string>} */ const known = {};
+  const colour = (/** @type {string} */ it) => (known[it] ??= style.getPropertyValue(it).trim());
   const axis = {
     stroke: colour("--text"),
     grid: { stroke: colour("--grid"), width: 1 },

@@ -140,6 +140,23 @@ export function colours(value, values, isDifference) {
   return { background: `rgb(${rgb.join()})`, text: isLight ? "#000" : "#fff" };
 }
 
+/** log2 of a ratio that is as good as one. */
+const EQUAL = Math.log2(1.01);
+
+/**
+ * How many lines of a map lie below a value: where B has 1 % less and 1 % more than A, or quarters from the least to the
+ * most value.
+ * @param {number} value
+ * @param {Map<string, number>} values of all cells
+ * @param {boolean} isDifference log2 of B / A
+ */
+export function linesBelow(value, values, isDifference) {
+  if (isDifference) return Number(value > -EQUAL) + Number(value > EQUAL);
+  const all = [...values.values()];
+  const [least, most] = [Math.min(...all), Math.max(...all)];
+  return most > least ? Math.min(3, Math.floor((4 * (value - least)) / (most - least))) : 0;
+}
+
 /** A cell's value as text. @param {number} value @param {boolean} isDifference */
 export function cellText(value, isDifference) {
   if (!isDifference) return value >= 1000 ? value.toFixed(0) : rounded(value);

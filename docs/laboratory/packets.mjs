@@ -2,6 +2,10 @@
 /** @file Packets of a run that move on a canvas: its queue, its link and what comes back. */
 
 /** @typedef {import("./trace.mjs").Life} Life */
+/**
+ * What the senders of a kind of flows have under way, and may have at most, by probe, in segments.
+ * @typedef {{kind: string, time: number[], inFlight: number[], window: number[]}} Loop
+ */
 
 /** Seconds of a screen that one RTT takes, at each speed. */
 export const SPEEDS = [16, 8, 4, 2, 1];
@@ -21,6 +25,7 @@ export class Film {
     this.tellPlaying = tellPlaying;
     /** @type {Life[]} */ this.lives = [];
     /** @type {import("./trace.mjs").Inner[]} */ this.inner = [];
+    /** @type {Loop[]} */ this.loops = [];
     this.time = this.begin = this.end = 0;
     this.rtt = 0.04;
     this.speed = 4;
@@ -34,7 +39,7 @@ export class Film {
 
   /**
    * @param {{lives: Life[], inner: import("./trace.mjs").Inner[]}} trace
-   * @param {{begin: number, end: number, rtt: number, hasTunnel: boolean}} of s
+   * @param {{begin: number, end: number, rtt: number, hasTunnel: boolean, loops: Loop[]}} of s
    */
   show(trace, of) {
     Object.assign(this, trace, of);
@@ -129,7 +134,7 @@ export class Film {
       ctx.fillRect(left, 46, side, 150);
       ctx.strokeRect(left, 46, side, 150);
       ctx.fillStyle = colour("text");
-      ctx.fillText(name, left + side / 2, 125);
+      ctx.fillText(name, left + side / 2, left === 1 ? 63 : 125);
       if (this.hasTunnel) {
         ctx.strokeStyle = colours.first;
         ctx.strokeRect(left === 1 ? side - 12 : left, lane - 14, 13, 28);
@@ -145,6 +150,30 @@ export class Film {
     }
     ctx.stroke();
     ctx.setLineDash([]);
+    // The loop: what arrives is acknowledged, and what is acknowledged lets the next packet go.
+    ctx.fillStyle = colour("quiet");
+    for (const [x, y, by] of [[queue.left, lane, 6], [wire.right + 3, lane, 6], [side + 2, back, -6]]) {
+      ctx.beginPath();
+      ctx.moveTo(x, y);
+      ctx.lineTo(x - by, y - 4);
+      ctx.lineTo(x - by, y + 4);
+      ctx.fill();
+    }
+    const held = this.loops.map(({ kind, time: times, inFlight, window }) => {
+      const after = times.findIndex((it) => it > time);
+      const probe = after < 0 ? times.length - 1 : Math.max(0, after - 1);
+      return { kind, inFlight: Math.round(inFlight[probe]), window: Math.round(window[probe]) };
+    });
+    const gauge = { bottom: 190, height: 80, wide: (side - 8) / Math.max(1, held.length) };
+    held.forEach(({ kind, inFlight, window }, i) => {
+      const part = Math.min(1, inFlight / Math.max(1, window)) * gauge.height;
+      const left = 5 + i * gauge.wide;
+      ctx.strokeStyle = ctx.fillStyle = colours[kind];
+      ctx.strokeRect(left, gauge.bottom - gauge.height, gauge.wide - 3, gauge.height);
+      ctx.fillRect(left, gauge.bottom - part, gauge.wide - 3, part);
+      ctx.textAlign = "left";
+      ctx.fillText(`${inFlight} of ${window} in flight`, 2, 214 + 16 * i);
+    });
 
     const fall = FALL * this.rtt;
     /** @type {Life[]} */ const waiting = [];
@@ -191,7 +220,9 @@ export class Film {
     ctx.fillText(words, (queue.left + queue.right) / 2, 54);
     if (width > 500) ctx.fillText(`on the way: ${seen.wire}`, (wire.left + wire.right) / 2, 54);
     ctx.fillText(`coming back: ${seen.back}`, (side + wire.right) / 2, back + 26);
-    if (!this.isPlaying) this.tell(`${clock}: ${words}, ${seen.wire} on the way, ${seen.back} coming back, ${seen.fallen} just lost.`);
+    if (this.isPlaying) return;
+    const windows = held.map((it) => `${it.inFlight} of a window of ${it.window} segments in flight`).join("; others: ");
+    this.tell(`${clock}: ${words}, ${seen.wire} on the way, ${seen.back} coming back, ${seen.fallen} just lost. ${windows}.`);
   }
 }
 

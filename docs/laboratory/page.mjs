@@ -3,9 +3,9 @@
 
 import { drawFigures, redrawFigures } from "./figures.mjs";
 import {
-  commandLine, differing, hasCarrier, kinds, numberOf, problemsOf, readAddress, specification, stateOf, toml, values, writeAddress,
+  SEGMENT, commandLine, differing, hasCarrier, kinds, numberOf, problemsOf, readAddress, specification, stateOf, toml, values, writeAddress,
 } from "./experiment.mjs";
-import { AXES, METRICS, Pool, cellText, colours, fillMap, parts } from "./maps.mjs";
+import { AXES, METRICS, Pool, cellText, colours, fillMap, linesBelow, parts } from "./maps.mjs";
 import { Film, SPEEDS } from "./packets.mjs";
 import { livesOf, traceOf } from "./trace.mjs";
 import { readScenario } from "./scenario.mjs";
@@ -107,7 +107,9 @@ let held = "";
 
 /** @param {string} packed gzip in base64 */
 async function unpacked(packed) {
-  const bytes = Uint8Array.from(atob(packed), (it) => it.charCodeAt(0));
+  const text = atob(packed);
+  const bytes = new Uint8Array(text.length);
+  for (let i = 0; i < bytes.length; ++i) bytes[i] = text.charCodeAt(i);
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
   return new Response(stream).arrayBuffer();
 }
@@ -116,12 +118,19 @@ async function unpacked(packed) {
 const embedded = (id) => element(id).textContent;
 
 async function begin() {
-  const [code, known] = await Promise.all(["module", "data"].map((it) => unpacked(embedded(it))));
-  data = JSON.parse(new TextDecoder().decode(known));
+  const [known, result] = await Promise.all(["data", "first"].map((it) => unpacked(embedded(it))));
+  const parsed = (/** @type {ArrayBuffer} */ it) => JSON.parse(new TextDecoder().decode(it));
+  data = parsed(known);
   document.body.classList.toggle("embedded", new URLSearchParams(location.search).has("embed"));
   fillForm();
   readLocation();
-  module = await WebAssembly.compile(code);
+  const { choices } = state;
+  if (differing(choices, data.defaults).length === 0) {
+    latest = { of: choices, shown: summary(data, choices, parsed(result)) };
+    showAll();
+    await new Promise((done) => requestAnimationFrame(() => setTimeout(done))); // it is painted first
+  }
+  module = await WebAssembly.compile(await unpacked(embedded("module")));
   engine = new Engine(module, embedded("worker"), show);
   update();
 }
@@ -245,7 +254,10 @@ function showChoices() {
   element("preset").value = preset;
   element("story").hidden = !preset;
   if (preset) {
-    const { title, text, question } = data.stories[preset];
+    const { title, text, question, file, toml: scenario } = data.stories[preset];
+    element("story-file").hidden = !file;
+    element("story-command").textContent = `tunnelcc run ${file?.split("/").at(-1)}`;
+    element("story-toml").textContent = scenario ?? "";
     element("story-title").textContent = title;
     element("story-text").textContent = text;
     element("story-question").textContent = question;
@@ -363,6 +375,7 @@ function showAll() {
   drawFigures(asDrawn(latest), ofA && asDrawn(ofA));
   showNumbers(latest.shown);
   showDifferences();
+  document.body.dataset.first ??= performance.now().toFixed(0);
 }
 
 /** What figures ask of a run. @param {{of: import("./experiment.mjs").Choices, shown: ReturnType<typeof summary>}} run */
@@ -453,13 +466,25 @@ function trace(from) {
     }
     const made = livesOf(message.packets, of);
     element("packets-shown").hidden = false;
-    film.show(made, { begin: from, end: until, rtt: number("rtt"), hasTunnel: of.hasTunnel });
+    film.show(made, { begin: from, end: until, rtt: number("rtt"), hasTunnel: of.hasTunnel, loops: loops() });
     document.body.dataset.packets = String(made.lives.length);
     if (!matchMedia("(prefers-reduced-motion: reduce)").matches) film.play();
   };
   const asked = { ...spec, duration: Math.round(Math.min(number("duration"), until + margin) * 1e9) };
   tracer.postMessage({
     specification: JSON.stringify(asked), capture: JSON.stringify({ ...capture, limit: TRACE.bytes }), from: Math.max(0, from - margin),
+  });
+}
+
+/** Windows of the run's senders, and what they have in flight. */
+function loops() {
+  if (!latest) return [];
+  const { shown, of } = latest;
+  const added = (/** @type {number[][]} */ lines) => lines[0].map((_, i) => lines.reduce((total, it) => total + it[i], 0));
+  return kinds(data, of).map((kind, i) => {
+    const { cwnd, inFlight } = shown.parts[i].series;
+    const segments = added(inFlight).map((it) => it / SEGMENT);
+    return { kind: i === 0 ? "first" : "other", time: shown.time, window: added(cwnd), inFlight: segments };
   });
 }
 
@@ -551,6 +576,7 @@ function showMap() {
   const width = data.stops[x].length;
   const buttonAt = (/** @type {number} */ j, /** @type {number} */ i) => all[(data.stops[y].length - 1 - i) * width + j];
   element("map-status").textContent = "Filling the map.";
+  element("map-lines").textContent = isDifference ? "where B has 1 % less or more than A" : "quarters from the least to the most";
   mark();
   pool ??= new Pool(() => {
     const worker = new Worker(engine.address);
@@ -563,6 +589,13 @@ function showMap() {
       const [j, i] = key.split(",").map(Number);
       const { background, text } = colours(value, values, isDifference);
       Object.assign(buttonAt(j, i).style, { background, color: text });
+      const isLine = (/** @type {number} */ across, /** @type {number} */ up) => {
+        const other = values.get(`${j + across},${i + up}`);
+        return other !== undefined && linesBelow(other, values, isDifference) !== linesBelow(value, values, isDifference);
+      };
+      const { classList } = /** @type {HTMLElement} */ (buttonAt(j, i).parentElement);
+      classList.toggle("line-right", isLine(1, 0));
+      classList.toggle("line-above", isLine(0, 1));
     }
   };
   fillMap(data, state, pool, {

@@ -35,6 +35,7 @@ export function summary(data, choices, result) {
       series: {
         goodput: added(members.map((it) => result.flow_goodput_series[it])),
         cwnd: legs.map((it) => result.cwnd[it]),
+        inFlight: legs.map((it) => result.in_flight[it]), // bytes
         srtt: legs.map((it) => result.srtt[it]),
         retransmits: legs.map((it) => result.retransmits_series?.[it] ?? []),
       },

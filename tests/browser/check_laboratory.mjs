@@ -28,6 +28,9 @@ const SIZES = { desktop: [1280, 900], phone: [390, 844] };
 const PATIENCE = Number(process.env.LAB_PATIENCE ?? 1);
 const FIRST = 1000 * PATIENCE;
 const ANSWER = 300 * PATIENCE;
+const SLOWER = 4;
+/** 100 cells of a map at 50 Mbit/s, ms */
+const MAP = 5000 * PATIENCE;
 
 let failures = 0;
 /** @param {boolean} holds @param {string} what */
@@ -41,6 +44,9 @@ const text = (tab, selector) => tab.$eval(selector, (it) => it.textContent);
 const settled = (tab, before) =>
   tab.waitForFunction((count) => Number(document.body.dataset.runs ?? 0) > count, { timeout: 60000 }, before);
 
+/** When the first figures were drawn, ms. */
+const firstPicture = (tab) => tab.evaluate(() => Number(document.body.dataset.first));
+
 /** Open the page with an address, in a new document. */
 async function open(tab, fragment = "") {
   await tab.goto("about:blank");
@@ -52,7 +58,7 @@ async function looks(tab, name, size) {
   await tab.setViewport({ width, height });
   await open(tab);
   await settled(tab, 0);
-  const first = await tab.evaluate(() => performance.timing.loadEventEnd && performance.now());
+  const first = await firstPicture(tab);
   check(first < FIRST, `${name}: first picture after ${first.toFixed(0)} ms`);
 
   const answers = [];
@@ -72,6 +78,33 @@ async function looks(tab, name, size) {
   check(serious.length === 0, `${name}: axe finds nothing serious ${serious.map((it) => `${it.id}: ${it.nodes[0].html}`)}`);
   await tab.screenshot({ path: `${screenshots}/${name}.png` });
   await tab.screenshot({ path: `${screenshots}/${name}-whole.png`, fullPage: true });
+}
+
+/** A phone of 2020 has a quarter of this machine's speed. */
+async function slowly(tab, name) {
+  const [width, height] = SIZES.phone;
+  await tab.setViewport({ width, height });
+  await tab.emulateCPUThrottling(SLOWER);
+  await open(tab);
+  await settled(tab, 0);
+  const first = await firstPicture(tab);
+  check(first < FIRST, `${name}: first picture after ${first.toFixed(0)} ms, ${SLOWER} times slower`);
+  const pictures = await picturesASecond(tab);
+  check(pictures > 30 / PATIENCE, `${name}: ${pictures.toFixed(0)} pictures a second, ${SLOWER} times slower`);
+  await tab.emulateCPUThrottling(1);
+}
+
+/** How often moving packets are drawn in two seconds of the default run. */
+async function picturesASecond(tab) {
+  await tab.$eval("#packets-show", (it) => it.click());
+  await tab.waitForFunction(() => document.body.dataset.packets, { timeout: 60000 });
+  return tab.evaluate(async () => {
+    film.time = film.begin;
+    film.play();
+    const [frames, begin] = [film.frames, performance.now()];
+    await new Promise((done) => setTimeout(done, 2000));
+    return (1000 * (film.frames - frames)) / (performance.now() - begin);
+  });
 }
 
 /** Choose everything by keyboard alone. */
@@ -99,7 +132,8 @@ async function keyboard(tab, name) {
     "duration", "seed", "reset", "link", "command", "toml"];
   check(wanted.every((it) => reached.includes(it)), `${name}: the keyboard reaches ${reached.length} places`);
   const link = (await text(tab, "#link")).split("#")[1];
-  check(link === "rtt=60ms&tunnel=ethudp", `${name}: the keyboard moves a slider and a list: ${link}`);
+  const second = await tab.$eval("#tunnel", (it) => it.options[1].value);
+  check(link === `rtt=60ms&tunnel=${second}`, `${name}: the keyboard moves a slider and a list: ${link}`);
 }
 
 /** A story opens with its A, which is exchanged, removed and brought back; a scenario is opened; values are told. */
@@ -140,8 +174,8 @@ async function comparisons(tab, name) {
 
   await open(tab, "?embed#preset=l4s");
   await compared("true");
-  const shown = await tab.evaluate(() => ["choices", "goodput", "differences", "whole"].map((it) => document.getElementById(it).checkVisibility()));
-  check(JSON.stringify(shown) === "[false,true,true,true]", `${name}: in a slide, figures alone are shown`);
+  const shown = await tab.evaluate(() => ["choices", "packets", "maps", "goodput", "differences", "whole"].map((it) => document.getElementById(it).checkVisibility()));
+  check(JSON.stringify(shown) === "[false,false,false,true,true,true]", `${name}: in a slide, figures alone are shown`);
 }
 
 /** A map is filled; a click on a cell opens its run, which has the cell's number. */
@@ -164,6 +198,12 @@ async function maps(tab, name) {
   const found = await tab.evaluate(() => axe.run());
   const serious = found.violations.filter((it) => ["serious", "critical"].includes(it.impact));
   check(serious.length === 0, `${name}: axe finds nothing serious in a map ${serious.map((it) => `${it.id}: ${it.nodes[0].html}`)}`);
+  const lines = await tab.$$eval("#map .line-right, #map .line-above", (all) => all.length);
+  check(lines > 5 && (await text(tab, "#map-lines")).startsWith("quarters"), `${name}: ${lines} pieces of lines in a map`);
+  await open(tab, "#map=rtt,loss,goodput");
+  await whole();
+  const [, count, seconds] = /^(\d+) runs in ([\d.]+) s/.exec(await text(tab, "#map-status"));
+  check((1e5 * seconds) / count < MAP, `${name}: ${count} runs of 20 s at 50 Mbit/s in ${seconds} s`);
   await open(tab, "#rate=5Mbps&duration=5s&other_flows=0&a=cc:bbr&map=flows,buffer,goodput,ab");
   await whole();
   const shown = await tab.$$eval("#map button", (all) => all.map((it) => it.textContent));
@@ -182,6 +222,7 @@ async function packets(tab, name) {
   await new Promise((done) => setTimeout(done, 1500));
   await tab.$eval("#packets-play", (it) => it.click());
   const clock = async () => Number.parseFloat(await text(tab, "#packets-status"));
+  check(/\d+ of a window of \d+ segments in flight/.test(await text(tab, "#packets-status")), `${name}: windows are told`);
   const begin = await clock();
   check(begin > 9.5, `${name}: they stand: ${await text(tab, "#packets-status")}`);
   await tab.$eval("#packets-next", (it) => it.click());
@@ -279,7 +320,12 @@ for (const [name, options] of Object.entries(BROWSERS)) {
     tab.on("console", (it) => it.type() === "error" && problems.push(it.text()));
     tab.on("request", (it) => /^(file|about|blob|data):/.test(it.url()) || loaded.push(it.url()));
     for (const size of Object.keys(SIZES)) await looks(tab, `${name}-${size}`, size);
+    if (name === "chromium") await slowly(tab, name); // Firefox cannot be slowed
     await tab.setViewport({ width: 1280, height: 900 });
+    await open(tab);
+    await settled(tab, 0);
+    const pictures = await picturesASecond(tab);
+    check(pictures > 55 / PATIENCE, `${name}: ${pictures.toFixed(0)} pictures a second`);
     await keyboard(tab, name);
     await comparisons(tab, name);
     await maps(tab, name);

@@ -188,6 +188,9 @@ CLAIMS: dict[str, Callable[[Shown, Shown], bool]] = {
     "late-comer": lambda a, b: _of(b, 1) < 0.4 * _of(b, 0) and _of(a, 1) > 0.6 * _of(a, 0),
     "call-beside-a-download": lambda a, b: b["call"]["mos"] < 2.5 < 4 < a["call"]["mos"]
     and b["call"]["lost"] < 0.01 and 0.9 < _of(a, 0) / _of(b, 0) < 1,
+    "two-paths": lambda a, b: 0.9 < a["goodput"] / 10e6 < 1 and 0.9 < b["goodput"] / 20e6 < 1
+    and abs(tc.run(as_experiment(laboratory.data()["stories"]["two-paths"]["toml"])).goodput - 19e6)
+    < 0.5e6,
 }  # fmt: skip
 
 
@@ -323,6 +326,11 @@ def test_python_that_is_not_known_ends_the_build(tmp_path: Path) -> None:
 def test_results_are_those_of_the_native_models_to_the_bit(wasm: Path, tmp_path: Path) -> None:
     short = {"duration": ["5s"], "rate": ["5Mbps", "10Mbps"], "buffer": ["1bdp", "4bdp"]}
     check_results(draw(124, 2, **short), wasm, tmp_path)
+
+
+def test_what_the_page_shows_first_is_what_it_then_runs(wasm: Path, tmp_path: Path) -> None:
+    (page,) = in_node([""], tmp_path, wasm)
+    assert json.loads(laboratory.first_result()) == json.loads(page["result"])
 
 
 def test_page_is_small(wasm: Path) -> None:
