@@ -180,7 +180,7 @@ async function comparisons(tab, name) {
 
 /** A map is filled; a click on a cell opens its run, which has the cell's number. */
 async function maps(tab, name) {
-  const whole = () => tab.waitForFunction(() => document.body.dataset.map, { timeout: 120000 });
+  const whole = () => tab.waitForFunction(() => document.body.dataset.map, { timeout: 120000 * PATIENCE });
   await open(tab, "#rate=5Mbps&duration=5s&other_flows=0&map=flows,loss,goodput");
   await whole();
   const status = await text(tab, "#map-status");
