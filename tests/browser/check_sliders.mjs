@@ -4,7 +4,7 @@
  *
  * `node check_sliders.mjs PACKAGES PYTHON FOLDER` opens each notebook of FOLDER as a student would, and runs its cells. It
  * ends with 1 if there are no sliders, if sliders and figure do not fit on a laptop together, or if a slider that the mouse
- * or the keyboard moves does not draw another figure. PACKAGES is the folder where puppeteer-core was installed, PYTHON has
+ * or the keyboard moves does not draw the figure again. PACKAGES is the folder where puppeteer-core was installed, PYTHON has
  * Jupyter Lab. Screenshots are written to FOLDER.
  */
 import { spawn } from "node:child_process";
@@ -57,19 +57,35 @@ function check(holds, what) {
 const shown = (tab) => tab.evaluate(() => ({
   figure: document.querySelector(".widget-image")?.src ?? "",
   values: [...document.querySelectorAll(".widget-readout")].map((it) => it.textContent),
-  told: [...document.querySelectorAll(".widget-html-content")].map((it) => it.textContent).join(),
+  told: document.querySelector(".widget-html-content")?.textContent,
+  drawn: window.drawn,
 }));
 
-/** Wait until a slider has drawn another figure. */
+/** Count how often it is told that a figure is drawn, and then nothing. */
+const count = (tab) => tab.evaluate(() => {
+  window.drawn = 0;
+  let isRunning = false;
+  new MutationObserver(() => {
+    const told = document.querySelector(".widget-html-content")?.textContent;
+    if (told === "Running") isRunning = true;
+    else if (told === "" && isRunning) {
+      isRunning = false;
+      window.drawn += 1;
+    }
+  }).observe(document.body, { subtree: true, childList: true, characterData: true });
+});
+
+/** Wait until a slider has drawn a figure, which may be the same, and return it. */
 async function drawn(tab, before, name, how) {
   let after = before;
   for (const begin = Date.now(); Date.now() < begin + FIGURE;) {
     after = await shown(tab);
-    if (after.figure !== before.figure && after.told === "") break;
+    if (after.drawn > before.drawn) break;
     await new Promise((done) => setTimeout(done, 100));
   }
   const moved = before.values.map((it, i) => (it === after.values[i] ? "" : `${it} to ${after.values[i]}`)).filter(Boolean);
-  check(after.figure !== before.figure && after.told === "" && moved.length === 1, `${name}, ${how}: ${moved} ${after.told}`);
+  check(after.drawn > before.drawn && moved.length === 1, `${name}, ${how}: ${moved} ${after.told}`);
+  return after.figure;
 }
 
 async function tryLesson(tab, name) {
@@ -83,8 +99,10 @@ async function tryLesson(tab, name) {
   await box.evaluate((it) => it.scrollIntoView({ block: "center" }));
   const [high, room] = await box.evaluate((it) => [it.offsetHeight, document.querySelector(".jp-WindowedPanel-outer, .jp-Notebook").clientHeight]);
   check(high <= room, `${name}: sliders and figure take ${high} of ${room} pixels`);
-  const count = (await tab.$$(".widget-hslider .noUi-handle")).length;
-  for (let i = 0; i < count; ++i) {
+  await count(tab);
+  const figures = new Set();
+  const sliders = (await tab.$$(".widget-hslider .noUi-handle")).length;
+  for (let i = 0; i < sliders; ++i) {
     const handle = (await tab.$$(".widget-hslider .noUi-handle"))[i];
     const ends = await handle.evaluate((it) => {
       const { left, right } = it.closest(".noUi-target").getBoundingClientRect();
@@ -96,13 +114,14 @@ async function tryLesson(tab, name) {
     await tab.mouse.down();
     await tab.mouse.move(ends.x > (ends.left + ends.right) / 2 ? ends.left : ends.right, ends.y, { steps: 5 });
     await tab.mouse.up();
-    await drawn(tab, before, name, `mouse, slider ${i + 1}`);
+    figures.add(await drawn(tab, before, name, `mouse, slider ${i + 1}`));
     before = await shown(tab);
     await handle.focus();
-    // To the other end: two values beside each other may give the same figure.
     await tab.keyboard.press(ends.x > (ends.left + ends.right) / 2 ? "End" : "Home");
-    await drawn(tab, before, name, `keyboard, slider ${i + 1}`);
+    figures.add(await drawn(tab, before, name, `keyboard, slider ${i + 1}`));
   }
+  // BBR alone, for example, is the same with two queue disciplines.
+  check(figures.size > sliders, `${name}: ${figures.size} figures of ${2 * sliders} moves differ`);
   await tab.screenshot({ path: resolve(folder, `${name}.png`) });
   await tab.evaluate(() => window.jupyterapp.shell.currentWidget.sessionContext.shutdown());
 }
