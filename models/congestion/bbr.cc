@@ -118,10 +118,7 @@ Bbr::OnCaState(SenderState& state, CaState next, int64_t /* now */)
     m_priorCaState = CaState::LOSS;
     m_fullBandwidth = 0;
     m_isRoundStart = true;
-    BbrPolicer::Observation observation;
-    observation.isLoss = true;
-    observation.isRoundStart = true;
-    UpdatePolicer(state, observation);
+    UpdatePolicer(state, true, false);
 }
 
 void
@@ -171,9 +168,7 @@ Bbr::UpdateBandwidth(SenderState& state, const AckEvent& event)
     }
     if (m_policer.IsWatching() || event.newlyLost > 0)
     {
-        UpdatePolicer(
-            state,
-            {event.newlyLost > 0, rate.isAppLimited, m_isRoundStart, m_mode == Mode::PROBE_BW});
+        UpdatePolicer(state, event.newlyLost > 0, rate.isAppLimited);
     }
 
     const double bandwidth =
@@ -185,8 +180,12 @@ Bbr::UpdateBandwidth(SenderState& state, const AckEvent& event)
 }
 
 void
-Bbr::UpdatePolicer(const SenderState& state, const BbrPolicer::Observation& observation)
+Bbr::UpdatePolicer(const SenderState& state, bool isLoss, bool isAppLimited)
 {
+    const BbrPolicer::Observation observation{.isLoss = isLoss,
+                                              .isAppLimited = isAppLimited,
+                                              .isRoundStart = m_isRoundStart,
+                                              .isProbeBw = m_mode == Mode::PROBE_BW};
     if (m_policer.Update(state, observation, m_constants->paceFactor * state.mss))
     {
         EnterProbeBw(state);

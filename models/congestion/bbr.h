@@ -144,7 +144,7 @@ class alignas(64) Bbr : public CongestionControl
 
   private:
     void UpdateBandwidth(SenderState& state, const AckEvent& event);
-    void UpdatePolicer(const SenderState& state, const BbrPolicer::Observation& observation);
+    void UpdatePolicer(const SenderState& state, bool isLoss, bool isAppLimited);
     void UpdateAckAggregation(const SenderState& state, const AckEvent& event);
     void UpdateCyclePhase(const SenderState& state, const AckEvent& event);
     bool IsPhaseOver(const SenderState& state, const AckEvent& event);

@@ -399,14 +399,7 @@ class PolicerTest : public SimulationTestCase
     void DoRun() override
     {
         BbrDriver driver;
-        driver.ReachProbeBw();
-        driver.Ack(40, RATE, 10); // the first loss starts the measurement
-        int rounds = 0;
-        while (!driver.bbr.IsPolicerDetected() && rounds < 100)
-        {
-            driver.Ack(40, RATE, 10);
-            ++rounds;
-        }
+        int rounds = Detect(driver);
         NS_TEST_EXPECT_MSG_EQ(rounds, 7, "two intervals of four rounds, the first ACK counting");
         NS_TEST_EXPECT_MSG_EQ_TOL(driver.bbr.GetBandwidth(), 400, 1e-6, "40 segments per 100 ms");
         NS_TEST_EXPECT_MSG_EQ(driver.bbr.GetPacingGain(), 1, "no probing");
@@ -422,6 +415,16 @@ class PolicerTest : public SimulationTestCase
             ++rounds;
         }
         NS_TEST_EXPECT_MSG_EQ(rounds, 48, "then the path is probed again");
+
+        // Linux bbr_set_state(): a time-out is the end of a round, also of one of these 48.
+        BbrDriver interrupted;
+        Detect(interrupted);
+        interrupted.Become(CaState::LOSS);
+        for (rounds = 0; interrupted.bbr.IsPolicerDetected() && rounds < 100; ++rounds)
+        {
+            interrupted.Ack(40, RATE);
+        }
+        NS_TEST_EXPECT_MSG_EQ(rounds, 47, "beside the time-out");
 
         // bbr_lt_intvl_min_rtts of 1: the first loss begins an interval, the next two end one each.
         BbrDriver quick(
@@ -447,6 +450,20 @@ class PolicerTest : public SimulationTestCase
         NS_TEST_EXPECT_MSG_EQ(IsDetected(7, 40, 1), false, "17.5 % loss is too little");
         NS_TEST_EXPECT_MSG_EQ(IsDetected(8, 40, 1), true, "20 % is not");
         NS_TEST_EXPECT_MSG_EQ(IsDetected(30, 80, 0), false, "detection can be turned off");
+    }
+
+    /// \returns rounds after the first loss, with which the measurement begins
+    static int Detect(BbrDriver& driver)
+    {
+        driver.ReachProbeBw();
+        driver.Ack(40, RATE, 10);
+        int rounds = 0;
+        while (!driver.bbr.IsPolicerDetected() && rounds < 100)
+        {
+            driver.Ack(40, RATE, 10);
+            ++rounds;
+        }
+        return rounds;
     }
 
     bool IsDetected(uint32_t lost, uint32_t delivered, double isEnabled)

@@ -84,12 +84,9 @@ class PlainBbr
             m_prevCaState = CaState::LOSS;
             m_fullBw = 0;
             m_roundStart = true;
-            if (!ltUseBw) // where Linux counts a round of use: models/deviations.md
-            {
-                AckEvent rs;
-                rs.newlyLost = 1;
-                LtBwSampling(rs);
-            }
+            AckEvent rs;
+            rs.newlyLost = 1;
+            LtBwSampling(rs);
         }
         tp.caState = next;
     }
