@@ -31,17 +31,15 @@ PieQueueDisc::IsCalm() const
 void
 PieQueueDisc::UpdateUntil(int64_t now)
 {
-    // While nothing comes or goes and nothing waited, updates change nothing but the burst left.
-    if (IsCalm() && m_delay == 0 && m_oldDelay == 0 && m_nextUpdate <= now)
-    {
-        int64_t updates = (now - m_nextUpdate) / m_spec.interval + 1;
-        m_nextUpdate += updates * m_spec.interval;
-        m_burstLeft = std::max<int64_t>(0, m_burstLeft - updates * m_spec.interval);
-    }
     while (m_nextUpdate <= now)
     {
         Update();
         m_nextUpdate += m_spec.interval;
+        if (IsCalm() && m_delay == 0 && m_oldDelay == 0 && m_nextUpdate <= now)
+        {
+            // Nothing came or went since: the others change nothing.
+            m_nextUpdate += (now - m_nextUpdate) / m_spec.interval * m_spec.interval;
+        }
     }
 }
 
@@ -66,54 +64,68 @@ PieQueueDisc::Step() const
             return step / scale.divisor;
         }
     }
-    constexpr double LARGEST_STEP = 0.02; // section 5.5, from a probability of 10 %
+    // Section 5.5, from a probability of 10 %; and Linux, "non-linear drop".
+    constexpr double LARGEST_STEP = 0.02;
     return std::min(step, LARGEST_STEP);
 }
 
 void
 PieQueueDisc::Update()
 {
-    constexpr double DECAY = 0.98; // section 4.2, while nothing waits
-    if (m_burstLeft > 0)
+    constexpr int64_t LONG_DELAY = 250 * MS;
+    constexpr double STEP_OF_LONG_DELAY = 0.02;
+    constexpr double LARGEST = 256; // 64 bits, of which 56 are a probability of 1
+    constexpr double DECAY = 1. / 64;
+
+    m_probability += Step() + (m_delay > LONG_DELAY ? STEP_OF_LONG_DELAY : 0);
+    m_probability = std::clamp(m_probability, 0.0, LARGEST);
+    if (m_delay == 0 && m_oldDelay == 0 && WaitingPackets() == 0)
     {
-        m_probability = 0;
+        m_probability -= m_probability * DECAY;
     }
-    else
+    if (IsCalm())
     {
-        m_probability += Step();
-        m_probability *= m_delay == 0 && m_oldDelay == 0 ? DECAY : 1;
-        m_probability = std::clamp(m_probability, 0.0, 1.0);
+        m_burstLeft = m_spec.burst;
+        m_lastLeft = -1;
+        m_accumulated = 0;
     }
     m_oldDelay = m_delay;
-    m_burstLeft = std::max<int64_t>(0, m_burstLeft - m_spec.interval);
 }
 
 bool
-PieQueueDisc::RollEarlyDrop()
+PieQueueDisc::DropsEarly()
 {
     // RFC 8033, section 4.1: nothing is dropped that need not be to hold the target.
     constexpr double HIGH_PROBABILITY = 0.2;
-    bool isShort = 2 * m_oldDelay < m_spec.target && m_probability < HIGH_PROBABILITY;
-    if (isShort || WaitingBytes() <= 2 * uint64_t{Largest()})
+    const bool isShort = 2 * m_delay < m_spec.target && m_probability < HIGH_PROBABILITY;
+    if (m_burstLeft > 0 || isShort || WaitingBytes() <= 2 * uint64_t{Largest()})
     {
         return false;
     }
-    return m_stream.RandU01() < m_probability;
+    // Section 5.4: no drop soon after one, and none much later than it is due.
+    constexpr double TOO_SOON = 0.85;
+    constexpr double DUE = 8.5;
+    m_accumulated = m_probability == 0 ? 0 : m_accumulated + m_probability;
+    if (m_accumulated < TOO_SOON || m_accumulated >= DUE)
+    {
+        return m_accumulated >= DUE;
+    }
+    const bool drops = m_stream.RandU01() < m_probability;
+    m_accumulated = drops ? 0 : m_accumulated;
+    return drops;
 }
 
 bool
 PieQueueDisc::Enqueue(int64_t now, QueuedPacket* packet)
 {
-    constexpr double MARK_BELOW = 0.1; // section 5.1: above, ECN-capable packets are dropped too
+    constexpr double MARK_UP_TO = 0.1; // section 5.1: above, ECN-capable packets are dropped too
     UpdateUntil(now);
-    if (IsCalm())
-    {
-        m_burstLeft = m_spec.burst;
-    }
-    bool isFull = IsFullFor(*packet);
-    bool isChosen = !isFull && m_burstLeft == 0 && RollEarlyDrop();
-    bool drops = isChosen && (m_probability >= MARK_BELOW || !Mark(*packet));
-    return Admit(m_queue, packet, !isFull && !drops);
+    const bool isFull = IsFullFor(*packet);
+    const bool isChosen = !isFull && DropsEarly();
+    const bool drops = isChosen && (m_probability > MARK_UP_TO || !Mark(*packet));
+    const bool waits = Admit(m_queue, packet, !isFull && !drops);
+    m_accumulated = waits ? m_accumulated : 0;
+    return waits;
 }
 
 QueuedPacket*
@@ -121,7 +133,16 @@ PieQueueDisc::Dequeue(int64_t now)
 {
     UpdateUntil(now);
     QueuedPacket* packet = Pop(m_queue);
+    if (!packet)
+    {
+        return nullptr;
+    }
     m_delay = WaitingPackets() > 0 ? now - packet->arrival : 0;
+    if (m_lastLeft >= 0)
+    {
+        m_burstLeft = std::max<int64_t>(0, m_burstLeft - (now - m_lastLeft));
+    }
+    m_lastLeft = now;
     return packet;
 }
 

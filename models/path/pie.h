@@ -12,14 +12,21 @@ namespace tunnelcc
 {
 
 /**
- * PIE, proportional integral controller enhanced (RFC 8033). It drops arriving packets with a
- * probability, which is updated at fixed times from the waiting time.
+ * PIE, proportional integral controller enhanced (RFC 8033), as Linux has it (net/sched/sch_pie.c).
+ * It drops arriving packets with a probability, which is updated at fixed times from the waiting
+ * time: that of the packet that left last, and 0 if no other waited.
  *
- * The waiting time is that of the packet that left last (RFC 8033, section 5.2, and the default of
- * Linux and ns-3), and 0 if the queue is empty. Of the enhancements in section 5, it has the two
- * limits to the growth of the probability (5.5), and ECN up to a probability of 10 % (5.1). It does
- * not turn off when idle (5.3), and has no de-randomization (5.4) and no scaling by packet size.
- * Two mean packets may always wait; in place of the mean it takes the largest packet so far.
+ * Linux differs from the RFC so:
+ *
+ * - The probability grows during a burst, too. Above a delay of 250 ms a step is 2 % more. It has
+ *   no limit at 1, but that of its type (256), so it needs time to fall after an overshoot.
+ * - It decays by 1/64 (RFC: 2 %) at a step without a delay, a delay before, and packets that wait.
+ * - Time that passes between packets that leave uses up a burst (RFC: each update).
+ * - Drops are spread (RFC 8033, section 5.4). They end where the delay of now is below half of the
+ *   target (RFC: that of the latest update).
+ *
+ * Drops do not depend on packets' sizes, and it does not turn off when idle, as by default. Two
+ * packets may always wait; the largest packet so far stands for the MTU.
  */
 class PieQueueDisc final : public QueueDisc
 {
@@ -42,17 +49,19 @@ class PieQueueDisc final : public QueueDisc
     void Update();
     double Step() const;
     bool IsCalm() const;
-    /// Draw whether a packet is dropped, or marked, before the queue is full.
-    bool RollEarlyDrop();
+    /// Whether to drop, or mark, an arriving packet before the queue is full.
+    bool DropsEarly();
 
     PieSpec m_spec;
     RandomStream m_stream;
     PacketQueue m_queue;
-    double m_probability{0};
-    int64_t m_delay{0};    //!< waiting time of the packet that left last, ns
-    int64_t m_oldDelay{0}; //!< m_delay at the update before, ns
-    int64_t m_burstLeft;   //!< rest of the time in which a burst is not dropped, ns
-    int64_t m_nextUpdate;  //!< time of the next update, ns
+    double m_probability{0}; //!< of a drop; from 1 on all are dropped
+    double m_accumulated{0}; //!< sum of probabilities since the latest drop
+    int64_t m_delay{0};      //!< waiting time of the packet that left last, ns
+    int64_t m_oldDelay{0};   //!< m_delay at the update before, ns
+    int64_t m_burstLeft;     //!< rest of the time in which a burst is not dropped, ns
+    int64_t m_lastLeft{-1};  //!< time at which a packet left last, ns; −1: none since the calm
+    int64_t m_nextUpdate;    //!< time of the next update, ns
 };
 
 } // namespace tunnelcc

@@ -94,12 +94,12 @@ class FqCodel(Discipline):
 
 
 class Pie(Discipline):
-    """PIE; defaults of RFC 8033, section 4."""
+    """PIE; RFC 8033, as Linux has it, and its defaults: 15 ms in ticks of 4 ms are 16."""
 
     name: Literal["pie"] = "pie"
     target: Key[Target, str] = Field(default=0.015, description=_TARGET)
     interval: Key[Interval, str] = Field(
-        default=0.015, description="interval between updates of the drop probability"
+        default=0.016, description="interval between updates of the drop probability"
     )
     alpha: Weight = Field(
         default=0.125, description="weight of the distance from target, per second"

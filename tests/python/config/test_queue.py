@@ -13,9 +13,10 @@ SOURCES = {
     "codel": {"target": 0.005, "interval": 0.1, "ecn": True},
     # RFC 8290, sections 5.2.1 to 5.2.4
     "fq-codel": {"target": 0.005, "interval": 0.1, "quantum": 1514, "queues": 1024, "ecn": True},
-    # RFC 8033, section 4 (target, burst) and 4.2 (interval, weights)
+    # RFC 8033, section 4 (target, burst) and 4.2 (weights). Its 15 ms between updates are 16 in
+    # Linux, whose ticks have 4 ms (usecs_to_jiffies()).
     "pie": {
-        "target": 0.015, "interval": 0.015, "alpha": 0.125, "beta": 1.25, "burst": 0.15,
+        "target": 0.015, "interval": 0.016, "alpha": 0.125, "beta": 1.25, "burst": 0.15,
         "ecn": True,
     },
     # tc-dualpi2(8): target 15 ms, tupdate 16 ms, alpha 0.16 and beta 3.2 Hz, step 1 ms, coupling 2,
