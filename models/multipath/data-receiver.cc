@@ -4,7 +4,6 @@
 #include "data-receiver.h"
 
 #include <algorithm>
-#include <iterator>
 
 namespace tunnelcc
 {
@@ -12,77 +11,13 @@ namespace tunnelcc
 void
 DataReceiver::OnData(int64_t now, uint64_t begin, uint64_t end)
 {
-    Account(now);
-    if (begin < m_next)
+    const uint64_t first = std::max(begin, Next()); // of those that may be new
+    for (uint64_t left = end - std::min(first, end); left > 0;
+         left -= std::min<uint64_t>(left, m_mss))
     {
-        m_counters.duplicates += std::min(end, m_next) - begin;
-        begin = m_next;
+        m_window.OnSegment(Buffered() + (first == Next() ? end - first : 0));
     }
-    if (begin >= end)
-    {
-        return;
-    }
-    for (uint64_t left = end - begin; left > 0; left -= std::min<uint64_t>(left, m_mss))
-    {
-        m_window.OnSegment(Buffered() + (begin == m_next ? end - begin : 0));
-    }
-    if (begin > m_next)
-    {
-        Keep(now, begin, end);
-        return;
-    }
-    // What it has of a run is counted there.
-    m_counters.arrived += end - begin;
-    m_next = end;
-    TakeRuns(now);
-}
-
-/// Keep bytes that came early, but for those that are there.
-void
-DataReceiver::Keep(int64_t now, uint64_t begin, uint64_t end)
-{
-    uint64_t known = 0;
-    auto run = m_runs.upper_bound(begin);
-    if (run != m_runs.begin() && std::prev(run)->second.end >= begin)
-    {
-        --run;
-        known = std::min(run->second.end, end) - begin;
-        run->second.end = std::max(run->second.end, end);
-    }
-    else
-    {
-        run = m_runs.emplace_hint(run, begin, Run{end, now});
-    }
-    for (auto next = std::next(run); next != m_runs.end() && next->first <= run->second.end;)
-    {
-        known += std::min(next->second.end, run->second.end) - next->first;
-        run->second.since = std::min(run->second.since, next->second.since);
-        run->second.end = std::max(run->second.end, next->second.end);
-        next = m_runs.erase(next);
-    }
-    const uint64_t fresh = end - begin - known;
-    m_outOfOrder += fresh;
-    m_counters.arrived += fresh;
-    m_counters.reordered += fresh;
-    m_counters.duplicates += known;
-}
-
-/// Let the runs follow for which nothing is missing any more.
-void
-DataReceiver::TakeRuns(int64_t now)
-{
-    while (!m_runs.empty() && m_runs.begin()->first <= m_next)
-    {
-        const auto first = m_runs.begin();
-        const uint64_t length = first->second.end - first->first;
-        const uint64_t twice = std::min(m_next, first->second.end) - first->first;
-        m_counters.duplicates += twice;
-        m_counters.arrived -= twice;
-        m_counters.longest = std::max(m_counters.longest, now - first->second.since);
-        m_outOfOrder -= length;
-        m_next = std::max(m_next, first->second.end);
-        m_runs.erase(first);
-    }
+    m_order.OnData(now, begin, end);
 }
 
 } // namespace tunnelcc

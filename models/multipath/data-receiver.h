@@ -4,25 +4,15 @@
 #ifndef TUNNELCC_DATA_RECEIVER_H
 #define TUNNELCC_DATA_RECEIVER_H
 
+#include "reassembly.h"
 #include "spec/tcp-spec.h"
 #include "transport/receive-window.h"
 
 #include <algorithm>
 #include <cstdint>
-#include <map>
 
 namespace tunnelcc
 {
-
-/// What the order of arrival over several paths has cost, since measuring began.
-struct ReorderingCounters
-{
-    uint64_t arrived{0};    //!< bytes, each when it first came
-    uint64_t reordered{0};  //!< of these, that came before earlier ones
-    uint64_t duplicates{0}; //!< bytes that had come before
-    double waited{0};       //!< sum over all bytes of how long they waited for earlier ones, ns
-    int64_t longest{0};     //!< longest of these times, ns
-};
 
 /**
  * Receiving half of a connection over several paths: puts the bytes that its subflows deliver in
@@ -47,7 +37,6 @@ class DataReceiver
     void OnEstablished(int64_t now)
     {
         m_window.Begin(now);
-        m_since = now;
     }
 
     /// The bytes [begin, end) of the connection's stream came over a subflow.
@@ -56,13 +45,13 @@ class DataReceiver
     /// Next byte expected.
     uint64_t Next() const
     {
-        return m_next;
+        return m_order.Next();
     }
 
     /// Bytes in order that wait for the reader.
     uint64_t Readable() const
     {
-        return m_next - m_read;
+        return Next() - m_read;
     }
 
     /// The reader takes `bytes`, at most Readable(). \param rtt least estimate of the subflows, ns;
@@ -76,7 +65,7 @@ class DataReceiver
     /// The window of an ACK that is about to be sent, bytes from Next() on.
     uint32_t Advertise()
     {
-        return m_window.Advertise(m_next, Buffered());
+        return m_window.Advertise(Next(), Buffered());
     }
 
     /// The window that there is room for, bytes.
@@ -95,54 +84,31 @@ class DataReceiver
     /// Count from now on.
     void StartMeasuring(int64_t now)
     {
-        Account(now);
-        m_counters = {};
+        m_order.StartMeasuring(now);
     }
 
     /// Counts until now.
     const ReorderingCounters& Counters(int64_t now)
     {
-        Account(now);
-        return m_counters;
+        return m_order.Counters(now);
     }
 
     /// Bytes that wait for earlier ones.
     uint64_t OutOfOrder() const
     {
-        return m_outOfOrder;
+        return m_order.OutOfOrder();
     }
 
   private:
-    /// A run of bytes that came early.
-    struct Run
-    {
-        uint64_t end;
-        int64_t since; //!< when its first part came, ns
-    };
-
     uint64_t Buffered() const
     {
-        return Readable() + m_outOfOrder;
+        return Readable() + OutOfOrder();
     }
-
-    /// Add the time that bytes have waited.
-    void Account(int64_t now)
-    {
-        m_counters.waited += static_cast<double>(m_outOfOrder) * static_cast<double>(now - m_since);
-        m_since = now;
-    }
-
-    void Keep(int64_t now, uint64_t begin, uint64_t end);
-    void TakeRuns(int64_t now);
 
     ReceiveWindow m_window;
-    const uint32_t m_mss;           //!< payload of a full segment, bytes
-    std::map<uint64_t, Run> m_runs; //!< by their beginnings; none touches another
-    uint64_t m_next{0};
+    Reassembly m_order;
+    const uint32_t m_mss; //!< payload of a full segment, bytes
     uint64_t m_read{0};
-    uint64_t m_outOfOrder{0}; //!< bytes of all runs
-    int64_t m_since{0};       //!< until when the time of waiting is counted, ns
-    ReorderingCounters m_counters;
 };
 
 } // namespace tunnelcc

@@ -40,7 +40,7 @@ MptcpEndpoint::MptcpEndpoint(EventLoop& loop,
 void
 MptcpEndpoint::AddSubflow(TcpEndpoint& tcp, MappingLog& sent, MappingLog& received, bool isBackup)
 {
-    m_subflows.emplace_back(*this, tcp, sent, received, isBackup);
+    m_paths.push_back(&m_subflows.emplace_back(*this, tcp, sent, received, isBackup));
     tcp.Couple(m_group);
 }
 
@@ -273,7 +273,7 @@ MptcpEndpoint::Push(int64_t now)
         const DataView data{m_written - m_next,
                             m_windowEnd - std::min(m_windowEnd, m_next),
                             m_next - m_acked};
-        const auto [subflow, most] = m_chooser.Choose(m_subflows, data);
+        const auto [subflow, most] = m_chooser.Choose(m_paths, data);
         const uint64_t bytes = std::min({most, data.pending, data.window});
         const uint64_t taken = bytes > 0 ? subflow->Write(now, m_next, bytes) : 0;
         if (taken == 0)

@@ -16,6 +16,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <vector>
 
 namespace tunnelcc
 {
@@ -120,6 +121,7 @@ class MptcpEndpoint final : public ByteStream
     MultipathChooser m_chooser;
     DataReceiver m_data;
     std::deque<Subflow> m_subflows;
+    std::vector<Subflow*> m_paths; //!< the same
     CoupledGroup m_group;
     SendLimit m_idle{SendLimit::APPLICATION}; //!< why the program writes nothing
     bool m_isOpen{false};

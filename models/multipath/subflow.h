@@ -110,6 +110,30 @@ class Subflow final : public StreamUser, public DataLevel
         return HasBufferRoom() && room > unsent ? room - unsent : 0;
     }
 
+    /// Whether a full segment may leave at once.
+    bool HasRoom() const
+    {
+        return WindowRoom() >= m_tcp.GetSender().Mss();
+    }
+
+    /// Congestion window, segments.
+    double CongestionWindow() const
+    {
+        return m_tcp.GetSender().State().cwnd;
+    }
+
+    /// Segments in flight.
+    double InFlight() const
+    {
+        return m_tcp.GetSender().Board().InFlight();
+    }
+
+    /// Payload of a full segment.
+    uint32_t PacketBytes() const
+    {
+        return m_tcp.GetSender().State().mss;
+    }
+
     /// Smoothed RTT, ns; 0: no sample yet.
     int64_t Srtt() const
     {
