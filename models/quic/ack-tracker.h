@@ -30,6 +30,13 @@ class AckTracker
     {
     }
 
+    /// ACKs name the path from now on: they are PATH_ACK frames (draft-ietf-quic-multipath-21,
+    /// section 4.1), whose path identifiers below 64 have a byte.
+    void NamePath()
+    {
+        m_typeBytes = 2;
+    }
+
     /// Whether a packet arrived before, or its number is no longer acknowledged.
     bool IsKnown(uint64_t number) const
     {
@@ -106,7 +113,7 @@ class AckTracker
         {
             CountOlder();
         }
-        return 1 + VariableLength(m_largest) + VariableLength(delay) +
+        return m_typeBytes + VariableLength(m_largest) + VariableLength(delay) +
                VariableLength(ranges.size() - 1) +
                VariableLength(ranges.back().end - ranges.back().begin - 1) + m_olderBytes;
     }
@@ -149,6 +156,7 @@ class AckTracker
     NumberRanges m_received;
     uint64_t m_countedVersion{0}; //!< NumberRanges::Version() that m_olderBytes is of
     uint32_t m_olderBytes{0};
+    uint32_t m_typeBytes{1};   //!< of the frame's type, and of its path
     uint64_t m_floor{0};       //!< numbers below are no longer acknowledged
     uint64_t m_largest{0};     //!< largest number that arrived
     int64_t m_largestTime{0};  //!< when it arrived, ns

@@ -73,6 +73,12 @@ class LossDetection
         return m_rtt;
     }
 
+    /// Whether no ACK came since the latest PTO.
+    bool IsProbing() const
+    {
+        return m_doublings > 0;
+    }
+
     /// Number of probes to be sent.
     uint32_t ProbesDue() const
     {

@@ -22,6 +22,10 @@ enum class QuicFrameKind : uint8_t
     MAX_DATA,
     CRYPTO,   //!< a packet of the handshake, whose number is QuicFrame::offset
     DATAGRAM, //!< its number for QuicDatagrams is QuicFrame::offset (RFC 9221, section 4)
+    PATH_NEW_CONNECTION_ID, //!< QuicFrame::stream is the path (draft-ietf-quic-multipath-21,
+                            //!< section 4.4)
+    PATH_CHALLENGE,         //!< of the path that its packet takes
+    PATH_RESPONSE,          //!< likewise
     PING
 };
 
@@ -34,6 +38,7 @@ struct QuicFrame
     QuicFrameKind kind{QuicFrameKind::PING};
     bool isFin : 1 {false};   //!< STREAM: it ends the stream
     bool isAgain : 1 {false}; //!< STREAM: it was lost, or took too long, and is sent again
+    bool isCopy : 1 {false}; //!< STREAM: another path has it, too, and sends it again if it is lost
 };
 
 /// What the sender of a packet knows of it.
@@ -92,6 +97,12 @@ class PacketHistory
     uint32_t NewFrames() const
     {
         return m_newFrames;
+    }
+
+    /// One of these. \param index from 0
+    const QuicFrame& NewFrame(uint32_t index) const
+    {
+        return m_frames[m_frames.Size() - m_newFrames + index];
     }
 
     /// Make the next packet of the frames appended, with an ACK of `ranges` if there are any.

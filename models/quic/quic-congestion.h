@@ -42,6 +42,12 @@ class QuicCongestion
                    std::unique_ptr<CongestionControl> algorithm,
                    const PacketHistory& history);
 
+    /// As CongestionControl::Couple().
+    void Couple(CoupledGroup& group)
+    {
+        m_algorithm->Couple(group, m_state);
+    }
+
     /// The handshake is over.
     void Init(int64_t now, const RoundTrip& rtt);
 

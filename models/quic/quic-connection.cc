@@ -20,6 +20,17 @@ constexpr uint32_t LEAST_ROOM = 128;
 /// canBufferStreamFrame(): a packet's worth).
 constexpr uint64_t MOST_UNSENT = 1452;
 
+/// Least UDP payload of packets with PATH_CHALLENGE or PATH_RESPONSE (RFC 9000, sections 8.2.1 and
+/// 8.2.2).
+constexpr uint32_t LEAST_VALIDATION = 1200;
+
+/// Bytes of either frame: type, data (RFC 9000, sections 19.17 and 19.18).
+constexpr uint32_t VALIDATION_BYTES = 9;
+
+/// Bytes of PATH_NEW_CONNECTION_ID without the ID: type (2), path, sequence number, Retire Prior
+/// To, length, and a token of 16 (draft-ietf-quic-multipath-21, section 4.4).
+constexpr uint32_t NEW_ID_BYTES = 22;
+
 /// Room that a frame with a limit may need: type, stream, limit (quic-go v0.60.0,
 /// maxStreamControlFrameSize).
 constexpr uint32_t LIMIT_ROOM = 25;
@@ -36,16 +47,51 @@ QuicConnection::QuicConnection(EventLoop& loop,
                                const Channel& channel,
                                std::unique_ptr<CongestionControl> algorithm,
                                const RandomStream& draws)
-    : m_spec(spec),
+    : m_loop(loop),
+      m_spec(spec),
       m_end(end),
-      m_acks(spec.acks),
-      m_handshake(spec, end),
-      m_sender(loop, spec, end, channel, std::move(algorithm), *this, m_handshake, m_acks),
+      m_first(loop, spec, end, channel, std::move(algorithm), *this, *this, 0),
       m_window(spec.connection),
       m_draws(draws),
       m_wakeTimer(loop, this),
+      m_paths{&m_first},
       m_limit(m_window.Limit())
 {
+}
+
+void
+QuicConnection::UsePaths(MultipathScheduler scheduler, bool isFirstBackup)
+{
+    m_chooser = PathChooser<QuicPath>(scheduler);
+    m_isRedundant = scheduler == MultipathScheduler::REDUNDANT;
+    m_first.isBackup = isFirstBackup;
+}
+
+void
+QuicConnection::AddPath(const Channel& channel,
+                        std::unique_ptr<CongestionControl> algorithm,
+                        bool isBackup)
+{
+    if (!HasPaths())
+    {
+        m_first.acks.NamePath();
+        m_first.sender.Couple(m_group);
+    }
+    QuicSpec spec = m_spec;
+    spec.handshake.clear(); // it is on the first one
+    QuicPath& path = m_others.emplace_back(m_loop,
+                                           spec,
+                                           m_end,
+                                           channel,
+                                           std::move(algorithm),
+                                           *this,
+                                           static_cast<QuicContents&>(*this),
+                                           static_cast<uint32_t>(m_paths.size()));
+    path.isBackup = isBackup;
+    path.acks.NamePath();
+    path.sender.Couple(m_group);
+    m_paths.push_back(&path);
+    m_hasPaths = true;
 }
 
 void
@@ -54,13 +100,20 @@ QuicConnection::Join(QuicConnection& a, QuicConnection& b)
     for (auto [end, peer] : {std::pair(&a, &b), std::pair(&b, &a)})
     {
         end->m_peer = peer;
-        end->m_sender.SetPeer(*peer);
+        for (QuicPath* path : end->m_paths)
+        {
+            path->sender.SetPeer(*peer->m_paths[path->Number()]);
+        }
     }
 }
 
 QuicStream&
 QuicConnection::AddStream()
 {
+    if (HasPaths())
+    {
+        m_orders.emplace_back();
+    }
     return m_streams.emplace_back(*this, static_cast<uint32_t>(m_streams.size()), m_spec.stream);
 }
 
@@ -78,32 +131,52 @@ void
 QuicConnection::Start()
 {
     m_hasStarted = true;
-    m_handshake.Begin();
+    m_first.handshake.Begin();
 }
 
 void
 QuicConnection::Send(int64_t now)
 {
-    if (!m_isReceiving && m_hasStarted)
+    if (m_isReceiving || !m_hasStarted)
     {
-        m_sender.SendAll(now);
+        return;
+    }
+    if (HasPaths())
+    {
+        SendOverPaths(now);
+    }
+    else
+    {
+        m_first.sender.SendAll(now);
     }
 }
 
 // Receiving -------------------------------------------------------------------------------------
 
 void
-QuicConnection::Receive(int64_t now, const Packet& packet, const PacketExtras* /* extras */)
+QuicPath::Receive(int64_t now, const Packet& packet, const PacketExtras* /* extras */)
+{
+    m_connection.Receive(now, *this, packet.segment);
+}
+
+int64_t
+QuicPath::FinishedTime() const
+{
+    return m_connection.FinishedTime();
+}
+
+void
+QuicConnection::Receive(int64_t now, QuicPath& path, uint32_t segment)
 {
     if (m_spec.threads.wakeDelay == 0)
     {
-        if (Read(now, packet.segment))
+        if (Read(now, path, segment))
         {
             Send(now);
         }
         return;
     }
-    m_arrived.Push(packet.segment);
+    m_arrived.Push({segment, path.Number()});
     if (!m_wakeTimer.IsPending())
     {
         const auto spread =
@@ -119,9 +192,9 @@ QuicConnection::OnWake(int64_t now)
     bool isNew = false;
     while (!m_arrived.IsEmpty())
     {
-        const uint32_t segment = m_arrived.Front();
+        const Arrival arrival = m_arrived.Front();
         m_arrived.Pop();
-        isNew |= Read(now, segment);
+        isNew |= Read(now, PathOf(arrival.path), arrival.segment);
     }
     if (isNew)
     {
@@ -131,11 +204,11 @@ QuicConnection::OnWake(int64_t now)
 
 /// \returns whether there was something to read
 bool
-QuicConnection::Read(int64_t now, uint32_t segment)
+QuicConnection::Read(int64_t now, QuicPath& path, uint32_t segment)
 {
-    PacketHistory& sent = m_peer->m_sender.History();
+    PacketHistory& sent = m_peer->PathOf(path.Number()).sender.History();
     const uint64_t number = sent.Find(segment);
-    if (number == QuicPacket::NONE || m_acks.IsKnown(number))
+    if (number == QuicPacket::NONE || path.acks.IsKnown(number))
     {
         return false; // forgotten, as if it were lost; or a copy
     }
@@ -147,20 +220,22 @@ QuicConnection::Read(int64_t now, uint32_t segment)
     const QuicPacket& arrived = sent.At(number);
     if (arrived.ranges > 0)
     {
-        m_sender.OnAck(now, arrived, sent);
+        path.sender.OnAck(now, arrived, sent);
         if (m_endsAcked > 0 && m_endsAcked == m_streams.size() && m_unacked == 0 && !IsOver())
         {
             m_finishedTime = now;
         }
     }
-    bool isHandshake = false;
+    bool isUrgent = false;
     for (uint32_t i = 0; i < arrived.frames; ++i)
     {
         const QuicFrame& frame = sent.FrameOf(arrived, i);
-        isHandshake |= frame.kind == QuicFrameKind::CRYPTO;
-        OnFrame(now, frame);
+        isUrgent |= frame.kind == QuicFrameKind::CRYPTO ||
+                    frame.kind == QuicFrameKind::PATH_CHALLENGE ||
+                    frame.kind == QuicFrameKind::PATH_RESPONSE;
+        OnFrame(now, path, frame);
     }
-    m_acks.OnPacket(now, number, arrived.frames > 0, isHandshake);
+    path.acks.OnPacket(now, number, arrived.frames > 0, isUrgent);
     sent.OnArrival(number);
     OpenIfDone(now);
     TellUsers(now);
@@ -169,12 +244,12 @@ QuicConnection::Read(int64_t now, uint32_t segment)
 }
 
 void
-QuicConnection::OnFrame(int64_t now, const QuicFrame& frame)
+QuicConnection::OnFrame(int64_t now, QuicPath& path, const QuicFrame& frame)
 {
     switch (frame.kind)
     {
     case QuicFrameKind::STREAM:
-        OnStreamFrame(frame);
+        OnStreamFrame(now, path, frame);
         break;
     case QuicFrameKind::MAX_STREAM_DATA:
         m_streams[frame.stream].m_sending.SetLimit(frame.offset);
@@ -184,12 +259,29 @@ QuicConnection::OnFrame(int64_t now, const QuicFrame& frame)
         m_limit = std::max(m_limit, frame.offset);
         break;
     case QuicFrameKind::CRYPTO:
-        m_handshake.OnPacket(frame.offset);
+        m_first.handshake.OnPacket(frame.offset);
         break;
     case QuicFrameKind::DATAGRAM:
+        path.received += frame.length;
         if (m_datagrams)
         {
             m_datagrams->OnReceived(now, frame.offset);
+        }
+        break;
+    case QuicFrameKind::PATH_NEW_CONNECTION_ID:
+        if (QuicPath& other = *m_paths[frame.stream]; m_end == End::CLIENT && !other.IsOpen())
+        {
+            other.challenges = true; // only clients open paths (section 3)
+        }
+        break;
+    case QuicFrameKind::PATH_CHALLENGE:
+        path.owesResponse = true;
+        path.challenges = m_end == End::SERVER && !path.IsOpen();
+        break;
+    case QuicFrameKind::PATH_RESPONSE:
+        if (!path.IsOpen())
+        {
+            OpenPath(now, path);
         }
         break;
     case QuicFrameKind::PING:
@@ -197,9 +289,23 @@ QuicConnection::OnFrame(int64_t now, const QuicFrame& frame)
     }
 }
 
+/// Data may take the path from now on.
 void
-QuicConnection::OnStreamFrame(const QuicFrame& frame)
+QuicConnection::OpenPath(int64_t now, QuicPath& path)
 {
+    path.openTime = now;
+    path.challenges = false;
+    path.sender.OnHandshakeDone(now);
+}
+
+void
+QuicConnection::OnStreamFrame(int64_t now, QuicPath& path, const QuicFrame& frame)
+{
+    if (HasPaths())
+    {
+        path.received += frame.length;
+        m_orders[frame.stream].OnData(now, frame.offset, frame.offset + frame.length);
+    }
     QuicStream& stream = m_streams[frame.stream];
     if (stream.m_receiving.OnFrame(frame) && !stream.m_isTouched)
     {
@@ -211,12 +317,16 @@ QuicConnection::OnStreamFrame(const QuicFrame& frame)
 void
 QuicConnection::OpenIfDone(int64_t now)
 {
-    if (IsOpen() || !m_handshake.IsDone())
+    if (IsOpen() || !m_first.handshake.IsDone())
     {
         return;
     }
     m_establishedTime = now;
-    m_sender.OnHandshakeDone(now);
+    OpenPath(now, m_first);
+    for (QuicPath& path : m_others)
+    {
+        path.tellsId = true;
+    }
     for (QuicStream& stream : m_streams)
     {
         if (stream.m_connects)
@@ -285,6 +395,209 @@ QuicConnection::TellLimit(QuicStream& stream)
 
 // Sending ---------------------------------------------------------------------------------------
 
+/// Note which paths may carry data.
+void
+QuicConnection::SeePaths(int64_t now)
+{
+    const bool anyWorks = std::ranges::any_of(m_paths, [](auto* it) { return it->Works(); });
+    for (QuicPath* path : m_paths)
+    {
+        path->roundTime = now;
+        path->wasOffered = false;
+        path->isUsable = anyWorks ? path->Works() : path->IsOpen();
+    }
+}
+
+void
+QuicConnection::SendOverPaths(int64_t now)
+{
+    if (m_isSending)
+    {
+        return;
+    }
+    m_isSending = true;
+    for (bool goesOn = true; goesOn;)
+    {
+        SeePaths(now);
+        while (HasData())
+        {
+            QuicPath* path = m_chooser.Choose(m_paths, {m_unsent, Credit(), m_unacked - m_unsent});
+            if (!path)
+            {
+                break;
+            }
+            path->isOffered = true;
+            const bool hasSent = path->sender.SendOne(now);
+            path->isOffered = false;
+            path->wasOffered = !hasSent;
+            if (hasSent)
+            {
+                OnPacketSent(now);
+            }
+        }
+        goesOn = false;
+        for (QuicPath* path : m_paths)
+        {
+            // ACKs, and what validates a path or probes it. Probes need no room, and have data if
+            // no other path works.
+            path->isOffered = path->isUsable && path->sender.Detection().ProbesDue() > 0;
+            goesOn |= path->sender.SendAll(now);
+            path->isOffered = false;
+        }
+    }
+    m_isSending = false;
+}
+
+/// Whether frames of other paths are to be sent on this one, too, which the peer has not got yet.
+bool
+QuicConnection::HasCopies(QuicPath& path) const
+{
+    while (!path.copies.IsEmpty())
+    {
+        const QuicPath::Copy& copy = path.copies.Front();
+        const PacketHistory& history = m_paths[copy.path]->sender.History();
+        const uint64_t number = history.Find(static_cast<uint32_t>(copy.number));
+        if (number != QuicPacket::NONE && history.At(number).fate == QuicPacketFate::OUTSTANDING)
+        {
+            return true;
+        }
+        path.copies.Pop();
+    }
+    return false;
+}
+
+/// The others are to send what is in the path's next packet, too.
+void
+QuicConnection::CopyToOthers(QuicPath& path)
+{
+    const PacketHistory& history = path.sender.History();
+    for (uint32_t i = 0; i < history.NewFrames(); ++i)
+    {
+        QuicFrame frame = history.NewFrame(i);
+        if (frame.kind != QuicFrameKind::STREAM || frame.isCopy)
+        {
+            continue;
+        }
+        frame.isCopy = true;
+        for (QuicPath* it : m_paths)
+        {
+            if (it != &path && it->isUsable)
+            {
+                it->copies.Push({frame, path.Number(), history.Next()});
+            }
+        }
+    }
+}
+
+bool
+QuicConnection::HasData() const
+{
+    for (QuicPath* path : m_paths)
+    {
+        if (HasCopies(*path))
+        {
+            return true;
+        }
+    }
+    return m_tellsLimit || !m_telling.IsEmpty() || !m_lossy.IsEmpty() || !m_active.IsEmpty() ||
+           (m_datagrams && m_datagrams->HasNext()) || TellsIds();
+}
+
+/// Whether packets of another path that may carry data are larger than those of this one.
+bool
+QuicConnection::FitsElsewhere(const QuicPath& path) const
+{
+    return std::ranges::any_of(m_paths, [&](const QuicPath* it) {
+        return it->isUsable && it->PacketBytes() > path.PacketBytes();
+    });
+}
+
+/// What limits follow: data may come over the slowest path.
+int64_t
+QuicConnection::SlowestRtt() const
+{
+    int64_t slowest = 0;
+    for (const QuicPath* path : m_paths)
+    {
+        slowest = std::max(slowest, path->Srtt());
+    }
+    return slowest;
+}
+
+uint32_t
+QuicConnection::PacketBytes() const
+{
+    uint32_t least = m_first.PacketBytes();
+    for (const QuicPath& path : m_others)
+    {
+        least = path.IsOpen() ? std::min(least, path.PacketBytes()) : least;
+    }
+    return least;
+}
+
+QuicCounters
+QuicConnection::Counters() const
+{
+    QuicCounters sum = m_first.sender.Counters();
+    for (const QuicPath& path : m_others)
+    {
+        const QuicCounters more = path.sender.Counters();
+        sum.packets += more.packets;
+        sum.retransmits += more.retransmits;
+        sum.lostByNumber += more.lostByNumber;
+        sum.lostByTime += more.lostByTime;
+        sum.probeTimeouts += more.probeTimeouts;
+        sum.bytes += more.bytes;
+        sum.all += more.all;
+    }
+    return sum;
+}
+
+void
+QuicConnection::StartMeasuring(int64_t now)
+{
+    for (Reassembly& order : m_orders)
+    {
+        order.StartMeasuring(now);
+    }
+}
+
+ReorderingCounters
+QuicConnection::Reordering(int64_t now)
+{
+    ReorderingCounters sum;
+    for (Reassembly& order : m_orders)
+    {
+        const ReorderingCounters& more = order.Counters(now);
+        sum.arrived += more.arrived;
+        sum.reordered += more.reordered;
+        sum.duplicates += more.duplicates;
+        sum.waited += more.waited;
+        sum.longest = std::max(sum.longest, more.longest);
+    }
+    return sum;
+}
+
+void
+QuicConnection::NoteIdle(int64_t now, SendLimit why)
+{
+    for (QuicPath* path : m_paths)
+    {
+        path->sender.NoteIdle(now, why);
+    }
+}
+
+void
+QuicConnection::OnProbeTimeout(uint32_t number)
+{
+    const QuicPath* path = m_paths[number];
+    const bool hasOther = std::ranges::any_of(m_paths, [&](auto* it) { return it->Works(); });
+    if (path->IsOpen() && hasOther)
+    {
+        m_reinjected += m_paths[number]->sender.RepeatAll();
+    }
+}
+
 uint64_t
 QuicConnection::RoomFor(uint64_t unsent) const
 {
@@ -351,18 +664,95 @@ QuicConnection::TakesAckAlong() const
 }
 
 uint32_t
-QuicConnection::AddFrames(int64_t now, uint32_t room, bool hasAck)
+QuicConnection::AddPathFrames(QuicPath& path, uint32_t room)
 {
-    const bool hasAny = m_tellsLimit || !m_telling.IsEmpty() || !m_lossy.IsEmpty() || m_datagrams;
+    PacketHistory& history = path.sender.History();
+    const uint32_t padding = path.PacketBytes() - room; // what else the packet has
+    uint32_t bytes = 0;
+    for (auto [isDue, kind] : {std::pair(&path.challenges, QuicFrameKind::PATH_CHALLENGE),
+                               std::pair(&path.owesResponse, QuicFrameKind::PATH_RESPONSE)})
+    {
+        if (std::exchange(*isDue, false))
+        {
+            history.AddFrame({0, 0, 0, kind});
+            bytes += VALIDATION_BYTES;
+        }
+    }
+    return bytes > 0 ? std::max(bytes, LEAST_VALIDATION - padding) : 0;
+}
+
+/// Send what other paths have, too. \returns bytes of the frames
+uint32_t
+QuicConnection::AddCopies(QuicPath& path, uint32_t room)
+{
+    uint32_t left = room;
+    while (left >= LEAST_ROOM && HasCopies(path))
+    {
+        QuicFrame& waiting = path.copies.Front().frame;
+        QuicFrame part = waiting; // packets of this path may be smaller
+        const uint32_t header = m_streams[waiting.stream].m_sending.HeaderBytes(part.offset) +
+                                VariableLength(waiting.length);
+        part.length = static_cast<uint16_t>(std::min<uint32_t>(part.length, left - header));
+        part.isFin &= part.length == waiting.length;
+        waiting.offset += part.length;
+        waiting.length = static_cast<uint16_t>(waiting.length - part.length);
+        if (waiting.length == 0)
+        {
+            path.copies.Pop();
+        }
+        path.sender.History().AddFrame(part);
+        m_reinjected += part.length;
+        left -= header + part.length;
+    }
+    return room - left;
+}
+
+/// Tell the peer connection IDs. \returns bytes of their frames
+uint32_t
+QuicConnection::AddIds(QuicPath& path, uint32_t room)
+{
+    const uint32_t each = NEW_ID_BYTES + m_spec.packets.pathId;
+    uint32_t bytes = 0;
+    for (QuicPath& other : m_others)
+    {
+        if (room - bytes >= each && std::exchange(other.tellsId, false))
+        {
+            path.sender.History().AddFrame(
+                {0, other.Number(), 0, QuicFrameKind::PATH_NEW_CONNECTION_ID});
+            bytes += each;
+        }
+    }
+    return bytes;
+}
+
+uint32_t
+QuicConnection::AddFrames(int64_t now, uint32_t number, uint32_t room, bool hasAck)
+{
+    QuicPath& path = PathOf(number);
+    if (HasPaths())
+    {
+        const uint32_t validating = AddPathFrames(path, room);
+        if (validating > 0 || !path.isOffered)
+        {
+            return validating;
+        }
+    }
+    const bool hasAny =
+        m_tellsLimit || !m_telling.IsEmpty() || !m_lossy.IsEmpty() || m_datagrams || HasPaths();
     if (!IsOpen() || (!hasAny && m_active.IsEmpty()))
     {
         return 0;
     }
-    uint32_t left = room - AddLimits(now, room);
+    uint32_t left = room - AddLimits(now, path, room);
+    if (HasPaths())
+    {
+        left -= AddIds(path, left);
+        left -= m_isRedundant ? AddCopies(path, left) : 0;
+    }
     uint32_t lengthBytes = 0; // of the last frame, which needs none: it ends with its packet
     auto addFrame = [&](uint32_t header, const QuicFrame& frame) {
         const uint32_t frameBytes = header + frame.length;
-        m_sender.History().AddFrame(frame);
+        path.sender.History().AddFrame(frame);
         lengthBytes = VariableLength(frame.length);
         left -= frameBytes;
         left = left > lengthBytes ? left - lengthBytes : 0;
@@ -398,7 +788,7 @@ QuicConnection::AddFrames(int64_t now, uint32_t room, bool hasAck)
                 break;
             }
         }
-        else if (left == room && !hasAck)
+        else if (left == room && !hasAck && !(HasPaths() && FitsElsewhere(path)))
         {
             m_datagrams->DropNext(); // it fits into no packet (quic-go v0.65.0, packet_packer.go)
         }
@@ -428,13 +818,18 @@ QuicConnection::AddFrames(int64_t now, uint32_t room, bool hasAck)
             m_active.Push(&stream);
         }
     }
+    if (m_isRedundant)
+    {
+        CopyToOthers(path);
+    }
     return bytes - lengthBytes;
 }
 
 uint32_t
-QuicConnection::AddLimits(int64_t now, uint32_t room)
+QuicConnection::AddLimits(int64_t now, QuicPath& path, uint32_t room)
 {
-    const int64_t rtt = m_sender.Detection().Rtt().Smoothed();
+    PacketHistory& history = path.sender.History();
+    const int64_t rtt = HasPaths() ? SlowestRtt() : path.Srtt();
     uint32_t bytes = 0;
     while (!m_telling.IsEmpty() && room - bytes >= LIMIT_ROOM)
     {
@@ -448,8 +843,7 @@ QuicConnection::AddLimits(int64_t now, uint32_t room)
             m_window.Widen(now, static_cast<uint64_t>(least));
         }
         const uint32_t number = stream.m_sending.Number();
-        m_sender.History().AddFrame(
-            {window.Limit(), number, 0, QuicFrameKind::MAX_STREAM_DATA, false});
+        history.AddFrame({window.Limit(), number, 0, QuicFrameKind::MAX_STREAM_DATA, false});
         bytes += 1 + VariableLength(4ULL * number) + VariableLength(window.Limit());
     }
     if (m_tellsLimit && room - bytes >= LIMIT_ROOM)
@@ -459,7 +853,7 @@ QuicConnection::AddLimits(int64_t now, uint32_t room)
         {
             m_window.Update(now, rtt);
         }
-        m_sender.History().AddFrame({m_window.Limit(), 0, 0, QuicFrameKind::MAX_DATA, false});
+        history.AddFrame({m_window.Limit(), 0, 0, QuicFrameKind::MAX_DATA, false});
         bytes += 1 + VariableLength(m_window.Limit());
     }
     return bytes;
@@ -482,7 +876,7 @@ QuicConnection::OnPacketSent(int64_t now)
 void
 QuicConnection::OnFrameAcked(const QuicFrame& frame)
 {
-    if (frame.kind == QuicFrameKind::STREAM)
+    if (frame.kind == QuicFrameKind::STREAM && !frame.isCopy)
     {
         m_unacked -= frame.length;
         m_endsAcked += m_streams[frame.stream].m_sending.OnAcked(frame);
@@ -490,11 +884,15 @@ QuicConnection::OnFrameAcked(const QuicFrame& frame)
 }
 
 void
-QuicConnection::OnFrameLost(const QuicFrame& frame)
+QuicConnection::OnFrameLost(uint32_t number, const QuicFrame& frame)
 {
     switch (frame.kind)
     {
     case QuicFrameKind::STREAM: {
+        if (frame.isCopy)
+        {
+            break;
+        }
         QuicStream& stream = m_streams[frame.stream];
         stream.m_sending.OnLost(frame);
         if (m_spec.isOneFrame)
@@ -514,7 +912,17 @@ QuicConnection::OnFrameLost(const QuicFrame& frame)
         m_tellsLimit = true;
         break;
     case QuicFrameKind::CRYPTO:
-        m_handshake.OnLost(frame.offset);
+        m_first.handshake.OnLost(frame.offset);
+        break;
+    case QuicFrameKind::PATH_NEW_CONNECTION_ID:
+        m_paths[frame.stream]->tellsId = true;
+        break;
+    case QuicFrameKind::PATH_CHALLENGE:
+        m_paths[number]->challenges = !m_paths[number]->IsOpen();
+        break;
+    case QuicFrameKind::PATH_RESPONSE:
+        // In RFC 9000, section 13.3, it is sent once, and the peer asks again.
+        m_paths[number]->owesResponse = true;
         break;
     case QuicFrameKind::DATAGRAM: // it is not sent again (RFC 9221, section 5.2)
     case QuicFrameKind::PING:
@@ -523,7 +931,22 @@ QuicConnection::OnFrameLost(const QuicFrame& frame)
 }
 
 SendLimit
-QuicConnection::LimitOfData() const
+QuicConnection::LimitOfData(uint32_t number) const
+{
+    return HasPaths() && IsOpen() ? LimitOfPath(*m_paths[number]) : LimitOfAll();
+}
+
+SendLimit
+QuicConnection::LimitOfPath(const QuicPath& path) const
+{
+    // Data that wait may go over another path.
+    return !path.IsOpen()                                     ? SendLimit::HANDSHAKE
+           : !path.isOffered && !path.wasOffered && HasData() ? SendLimit::APPLICATION
+                                                              : LimitOfAll();
+}
+
+SendLimit
+QuicConnection::LimitOfAll() const
 {
     const bool isFull = m_spec.sendBuffer > 0 && m_unacked >= m_spec.sendBuffer;
     const SendLimit window =

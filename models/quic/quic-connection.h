@@ -4,16 +4,18 @@
 #ifndef TUNNELCC_QUIC_CONNECTION_H
 #define TUNNELCC_QUIC_CONNECTION_H
 
-#include "ack-tracker.h"
+#include "congestion/coupled.h"
 #include "event/fifo.h"
 #include "event/random-stream.h"
 #include "event/timer.h"
 #include "flow-window.h"
+#include "multipath/path-chooser.h"
+#include "multipath/reassembly.h"
 #include "quic-datagrams.h"
-#include "quic-handshake.h"
-#include "quic-sender.h"
+#include "quic-path.h"
 #include "quic-stream.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -32,8 +34,24 @@ namespace tunnelcc
  *
  * The threads of an end may sleep. It then reads a packet a little after it arrived, together with
  * those that arrived in the meantime.
+ *
+ * It may use several paths at once (draft-ietf-quic-multipath-21). Once the handshake is over, each
+ * end tells the other a connection ID for each further path; then the client opens these, and each
+ * end uses one when the other has answered its PATH_CHALLENGE. A scheduler says which path sends
+ * the next packet, of those with room: lowest RTT, if no other is asked for, as xquic and mp-quic
+ * have it (xqc_scheduler_minrtt.c; scheduler.go, selectPathLowLatency()). What was lost goes over
+ * any path. The redundant scheduler sends frames of streams once more on each other path, unless an
+ * ACK has come before that has room. PATH_ACK frames leave on the path that they are for
+ * (section 5.5 lets implementations choose).
+ *
+ * If no ACK comes before a path's PTO, all that it has in flight is sent again over the others
+ * (section 5.7), and it gets nothing but probes until an ACK comes: mp-quic calls that potentially
+ * failed.
+ *
+ * Left out: abandoning a path, telling the peer that a path is a backup (both ends know it), and
+ * more than one connection ID for each. A PATH_CHALLENGE without an answer is sent again and again.
  */
-class QuicConnection final : public PacketSink, private QuicContents
+class QuicConnection final : private QuicContents
 {
   public:
     /**
@@ -52,6 +70,16 @@ class QuicConnection final : public PacketSink, private QuicContents
 
     QuicConnection(const QuicConnection&) = delete;
     QuicConnection& operator=(const QuicConnection&) = delete;
+
+    /// Use several paths. Call before AddPath(). \param scheduler of packets
+    /// \param isFirstBackup the first one is used only while no other works
+    void UsePaths(MultipathScheduler scheduler, bool isFirstBackup);
+
+    /// Add one more path; the peer adds its end. Parameters as for the first one; call before
+    /// Join() and AddStream().
+    void AddPath(const Channel& channel,
+                 std::unique_ptr<CongestionControl> algorithm,
+                 bool isBackup);
 
     /// Make two objects the two ends of a connection. Call before Connect().
     static void Join(QuicConnection& a, QuicConnection& b);
@@ -80,7 +108,8 @@ class QuicConnection final : public PacketSink, private QuicContents
         return m_establishedTime >= 0;
     }
 
-    void Receive(int64_t now, const Packet& packet, const PacketExtras* extras) override;
+    /// A packet came over a path. \param segment low half of its number
+    void Receive(int64_t now, QuicPath& path, uint32_t segment);
 
     // Called by streams
 
@@ -98,17 +127,44 @@ class QuicConnection final : public PacketSink, private QuicContents
     /// A stream's user has read.
     void OnRead(int64_t now, QuicStream& stream, uint64_t bytes);
 
-    void NoteIdle(int64_t now, SendLimit why)
-    {
-        m_sender.NoteIdle(now, why);
-    }
+    void NoteIdle(int64_t now, SendLimit why);
 
     // For probes and tests
 
+    /// What sends on the first path.
     const QuicSender& GetSender() const
     {
-        return m_sender;
+        return m_first.sender;
     }
+
+    /// All paths, in order.
+    const std::vector<QuicPath*>& Paths() const
+    {
+        return m_paths;
+    }
+
+    /// What was sent on all paths.
+    QuicCounters Counters() const;
+
+    /// UDP payload of a packet that is full on any path.
+    uint32_t PacketBytes() const;
+
+    /// Bytes of streams that were sent over a second path, although they may still arrive.
+    uint64_t Reinjected() const
+    {
+        return m_reinjected;
+    }
+
+    bool HasStreams() const
+    {
+        return !m_streams.empty();
+    }
+
+    /// Count what the order of arrival costs, with several paths, from now on.
+    void StartMeasuring(int64_t now);
+
+    /// Counts of all streams together until now.
+    ReorderingCounters Reordering(int64_t now);
 
     /// Flow control of all streams together, at the receiver.
     const FlowWindow& GetReceiver() const
@@ -118,7 +174,7 @@ class QuicConnection final : public PacketSink, private QuicContents
 
     const SendLimits& Limits() const
     {
-        return m_sender.Limits();
+        return m_first.Limits();
     }
 
     /// When streams could first send here, ns; −1: not yet.
@@ -139,39 +195,91 @@ class QuicConnection final : public PacketSink, private QuicContents
         return m_finishedTime >= 0;
     }
 
+    /// A packet that arrived, as PacketHistory::Find() has it.
+    struct Arrival
+    {
+        uint32_t segment;
+        uint32_t path;
+    };
+
+    /// Whether it uses several paths.
+    bool HasPaths() const
+    {
+        return m_hasPaths;
+    }
+
+    /// A path by its number: of a connection with one, without a look at the list.
+    QuicPath& PathOf(uint32_t number)
+    {
+        return m_hasPaths ? *m_paths[number] : m_first;
+    }
+
     void Start();
     void OnWake(int64_t now);
-    bool Read(int64_t now, uint32_t segment);
-    void OnFrame(int64_t now, const QuicFrame& frame);
-    void OnStreamFrame(const QuicFrame& frame);
+    bool Read(int64_t now, QuicPath& path, uint32_t segment);
+    void OnFrame(int64_t now, QuicPath& path, const QuicFrame& frame);
+    void OnStreamFrame(int64_t now, QuicPath& path, const QuicFrame& frame);
+    void OpenPath(int64_t now, QuicPath& path);
     void OpenIfDone(int64_t now);
     void TellUsers(int64_t now);
     void Send(int64_t now);
+    [[gnu::noinline]] void SendOverPaths(int64_t now);
+    void SeePaths(int64_t now);
+    bool HasData() const;
+
+    bool TellsIds() const
+    {
+        return std::ranges::any_of(m_others, [](const QuicPath& it) { return it.tellsId; });
+    }
+
+    bool FitsElsewhere(const QuicPath& path) const;
+    int64_t SlowestRtt() const;
     void Activate(QuicStream& stream);
     bool WantsTurn(const QuicStream& stream) const;
     void TellLimit(QuicStream& stream);
     uint64_t Credit() const;
 
-    // QuicContents
-    uint32_t AddFrames(int64_t now, uint32_t room, bool hasAck) override;
+    // QuicContents. What only connections over several paths do stays out of its line.
+    uint32_t AddFrames(int64_t now, uint32_t path, uint32_t room, bool hasAck) override;
     bool TakesAckAlong() const override;
-    uint32_t AddLimits(int64_t now, uint32_t room);
+    [[gnu::noinline]] uint32_t AddPathFrames(QuicPath& path, uint32_t room);
+    [[gnu::noinline]] uint32_t AddIds(QuicPath& path, uint32_t room);
+    bool HasCopies(QuicPath& path) const;
+    [[gnu::noinline]] uint32_t AddCopies(QuicPath& path, uint32_t room);
+    [[gnu::noinline]] void CopyToOthers(QuicPath& path);
+    uint32_t AddLimits(int64_t now, QuicPath& path, uint32_t room);
     void OnPacketSent(int64_t now) override;
     void OnFrameAcked(const QuicFrame& frame) override;
-    void OnFrameLost(const QuicFrame& frame) override;
-    SendLimit LimitOfData() const override;
+    void OnFrameLost(uint32_t path, const QuicFrame& frame) override;
+    SendLimit LimitOfData(uint32_t path) const override;
+    [[gnu::noinline]] SendLimit LimitOfPath(const QuicPath& path) const;
+    SendLimit LimitOfAll() const;
+    void OnProbeTimeout(uint32_t path) override;
 
+    void SendMore(int64_t now) override
+    {
+        Send(now);
+    }
+
+    EventLoop& m_loop;
     const QuicSpec m_spec;
     const End m_end;
     QuicConnection* m_peer{nullptr};
-    AckTracker m_acks;
-    QuicHandshake m_handshake;
-    QuicSender m_sender;
+    bool m_hasPaths{false};
+    bool m_isRedundant{false}; //!< each path sends all of streams
+    QuicPath m_first;
     FlowWindow m_window; //!< flow control of what is received
     RandomStream m_draws;
-    Fifo<uint32_t> m_arrived; //!< segments of packets that no thread has read yet
+    Fifo<Arrival> m_arrived; //!< packets that no thread has read yet
     Timer<QuicConnection, &QuicConnection::OnWake> m_wakeTimer;
+    std::vector<QuicPath*> m_paths; //!< the first one, and those of m_others
+    std::deque<QuicPath> m_others;
+    PathChooser<QuicPath> m_chooser{MultipathScheduler::DEFAULT};
+    CoupledGroup m_group;
+    bool m_isSending{false}; //!< over several paths
+    uint64_t m_reinjected{0};
     std::deque<QuicStream> m_streams;
+    std::deque<Reassembly> m_orders;     //!< with several paths, of each stream
     QuicDatagrams* m_datagrams{nullptr}; //!< null: there are none
     bool m_hasStarted{false};
     bool m_isReceiving{false}; //!< nothing is sent before that is over

@@ -25,13 +25,15 @@ QuicSender::QuicSender(EventLoop& loop,
                        std::unique_ptr<CongestionControl> algorithm,
                        QuicContents& contents,
                        QuicHandshake& handshake,
-                       AckTracker& acks)
+                       AckTracker& acks,
+                       uint32_t path)
     : m_spec(spec),
       m_overhead(spec.packets.overhead[end]),
       m_channel(channel),
       m_contents(contents),
       m_handshake(handshake),
       m_acks(acks),
+      m_path(path),
       m_detection(spec.loss, spec.acks.delay, m_history),
       m_congestion(spec, end, std::move(algorithm), m_history),
       m_search(spec.packets, end),
@@ -43,20 +45,23 @@ QuicSender::QuicSender(EventLoop& loop,
 
 // Sending ---------------------------------------------------------------------------------------
 
-void
+bool
 QuicSender::SendAll(int64_t now)
 {
     if (m_isSending)
     {
-        return;
+        return false;
     }
     m_isSending = true;
+    bool hasSent = false;
     while (SendOne(now))
     {
+        hasSent = true;
         m_contents.OnPacketSent(now);
     }
     m_isSending = false;
     SetTimers(now);
+    return hasSent;
 }
 
 bool
@@ -127,7 +132,8 @@ QuicSender::SendProbe(int64_t now)
         return;
     }
     const uint32_t ack = m_acks.HasNew() ? m_acks.FrameBytes(now) : 0;
-    uint32_t frames = m_contents.AddFrames(now, m_search.Size() - m_overhead - ack, ack > 0);
+    uint32_t frames =
+        m_contents.AddFrames(now, m_path, m_search.Size() - m_overhead - ack, ack > 0);
     if (m_history.NewFrames() == 0)
     {
         m_history.AddFrame({}); // PING
@@ -151,14 +157,15 @@ QuicSender::SendPacket(int64_t now, bool isAckOnly)
         m_acks.HasNew() && (isAckOnly || m_contents.TakesAckAlong() || m_acks.IsDue(now));
     const uint32_t ack = hasAck ? m_acks.FrameBytes(now) : 0;
     uint32_t frames =
-        isAckOnly ? 0 : m_contents.AddFrames(now, m_search.Size() - m_overhead - ack, hasAck);
+        isAckOnly ? 0
+                  : m_contents.AddFrames(now, m_path, m_search.Size() - m_overhead - ack, hasAck);
     if (m_history.NewFrames() > 0)
     {
         m_acksAlone = 0;
     }
     else if (!m_acks.IsDue(now))
     {
-        NoteLimit(now, m_contents.LimitOfData());
+        NoteLimit(now, m_contents.LimitOfData(m_path));
         return false;
     }
     else if (m_spec.acks.alone > 0 && m_acksAlone++ == m_spec.acks.alone)
@@ -309,8 +316,30 @@ QuicSender::Repeat(QuicPacket& packet)
 {
     for (uint32_t i = 0; i < packet.frames; ++i)
     {
-        m_contents.OnFrameLost(m_history.FrameOf(packet, i));
+        m_contents.OnFrameLost(m_path, m_history.FrameOf(packet, i));
     }
+}
+
+uint64_t
+QuicSender::RepeatAll()
+{
+    uint64_t bytes = 0;
+    for (uint64_t number = m_history.Oldest(); number != QuicPacket::NONE;)
+    {
+        QuicPacket& packet = m_history.At(number);
+        number = packet.next;
+        if (std::exchange(packet.isRepeated, true))
+        {
+            continue;
+        }
+        for (uint32_t i = 0; i < packet.frames; ++i)
+        {
+            const QuicFrame& frame = m_history.FrameOf(packet, i);
+            bytes += frame.kind == QuicFrameKind::STREAM ? frame.length : 0;
+        }
+        Repeat(packet);
+    }
+    return bytes;
 }
 
 // Timers ----------------------------------------------------------------------------------------
@@ -339,20 +368,21 @@ QuicSender::OnLossTime(int64_t now)
     if (m_detection.ProbesDue() > 0 && m_isHandshakeDone)
     {
         m_history.Skip(); // a gap gets an ACK at once (quic-go v0.60.0, OnLossDetectionTimeout())
+        m_contents.OnProbeTimeout(m_path);
     }
-    SendAll(now);
+    m_contents.SendMore(now);
 }
 
 void
 QuicSender::OnSendTime(int64_t now)
 {
-    SendAll(now);
+    m_contents.SendMore(now);
 }
 
 void
 QuicSender::OnAckTime(int64_t now)
 {
-    SendAll(now);
+    m_contents.SendMore(now);
 }
 
 } // namespace tunnelcc

@@ -38,9 +38,9 @@ class QuicContents
   public:
     virtual ~QuicContents() = default;
 
-    /// Append frames that fit in `room` to the history. \param hasAck whether an ACK took some of
-    /// the packet \returns their bytes
-    virtual uint32_t AddFrames(int64_t now, uint32_t room, bool hasAck) = 0;
+    /// Append frames that fit in `room` to the history. \param path the sender's
+    /// \param hasAck whether an ACK took some of the packet \returns their bytes
+    virtual uint32_t AddFrames(int64_t now, uint32_t path, uint32_t room, bool hasAck) = 0;
 
     /// Whether what waits takes an ACK along before that is due.
     virtual bool TakesAckAlong() const = 0;
@@ -49,15 +49,22 @@ class QuicContents
     virtual void OnPacketSent(int64_t now) = 0;
 
     virtual void OnFrameAcked(const QuicFrame& frame) = 0;
-    virtual void OnFrameLost(const QuicFrame& frame) = 0;
+    /// \param path that it was sent on
+    virtual void OnFrameLost(uint32_t path, const QuicFrame& frame) = 0;
 
-    /// Why data waits that the congestion window and pacing allow.
-    virtual SendLimit LimitOfData() const = 0;
+    /// Why data waits that the congestion window and pacing of a path allow.
+    virtual SendLimit LimitOfData(uint32_t path) const = 0;
+
+    /// No ACK came for packets of a path: probes are due there.
+    virtual void OnProbeTimeout(uint32_t path) = 0;
+
+    /// A timer of a path says that more may leave.
+    virtual void SendMore(int64_t now) = 0;
 };
 
 /**
- * Decides when packets leave, and follows them: loss detection, probes, congestion control, pacing,
- * and the search for larger packets.
+ * Decides when packets leave on a path, and follows them: loss detection, probes, congestion
+ * control, pacing, and the search for larger packets.
  */
 class QuicSender
 {
@@ -69,7 +76,8 @@ class QuicSender
                std::unique_ptr<CongestionControl> algorithm,
                QuicContents& contents,
                QuicHandshake& handshake,
-               AckTracker& acks);
+               AckTracker& acks,
+               uint32_t path);
 
     /// Set the receiver of the packets.
     void SetPeer(PacketSink& peer)
@@ -77,8 +85,27 @@ class QuicSender
         m_peer = &peer;
     }
 
-    /// Send what may leave now.
-    void SendAll(int64_t now);
+    /// Send what may leave now. \returns whether something did
+    bool SendAll(int64_t now);
+
+    /// Send one packet, if one may leave now. \returns whether it did
+    bool SendOne(int64_t now);
+
+    /// Whether a packet with data may leave now.
+    bool CanSend(int64_t now) const
+    {
+        return m_congestion.HasRoom() && m_congestion.NextSend(now) <= now;
+    }
+
+    /// Let all that is in flight be sent again, although it may still arrive. \returns bytes of
+    /// streams in it
+    uint64_t RepeatAll();
+
+    /// As CongestionControl::Couple().
+    void Couple(CoupledGroup& group)
+    {
+        m_congestion.Couple(group);
+    }
 
     /// An ACK arrived. \param ack the peer's packet that contains it  \param peer the peer's
     /// history
@@ -138,7 +165,6 @@ class QuicSender
     }
 
   private:
-    bool SendOne(int64_t now);
     bool SendHandshakePacket(int64_t now);
     void SendProbe(int64_t now);
     void SendMtuProbe(int64_t now);
@@ -159,6 +185,7 @@ class QuicSender
     QuicContents& m_contents;
     QuicHandshake& m_handshake;
     AckTracker& m_acks;
+    const uint32_t m_path;
     PacketSink* m_peer{nullptr};
     PacketHistory m_history;
     LossDetection m_detection;

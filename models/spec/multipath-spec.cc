@@ -15,7 +15,7 @@ FIELDS_OF(SubflowSpec,
           FIELD(backup, "it is used only while no other works"));
 
 FIELDS_OF(MultipathSpec,
-          FIELD(scheduler, "which subflow sends the next bytes"),
-          FIELD(paths, "of its subflows; the connection begins on the first one"));
+          FIELD(scheduler, "which path sends the next bytes"),
+          FIELD(paths, "the connection begins on the first one"));
 
 } // namespace tunnelcc

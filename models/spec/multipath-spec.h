@@ -12,10 +12,11 @@
 namespace tunnelcc
 {
 
-/// Which subflow of MPTCP sends the next bytes.
+/// Which path of a connection sends the next bytes.
 enum class MultipathScheduler : uint8_t
 {
-    DEFAULT,     //!< Linux's: the one that will have sent what waits in it first
+    DEFAULT,     //!< of MPTCP as Linux: the one that will have sent what waits in it first; of QUIC
+                 //!< LOWEST_RTT
     LOWEST_RTT,  //!< the one with the lowest RTT that has room in its window
     ROUND_ROBIN, //!< in turn, a segment each, of those with room
     REDUNDANT,   //!< all
@@ -33,7 +34,7 @@ struct SubflowSpec
     static const class Fields& GetFields();
 };
 
-/// A connection of MPTCP (RFC 8684), whose subflows go over several paths.
+/// A connection of MPTCP (RFC 8684) or QUIC (draft-ietf-quic-multipath-21) over several paths.
 struct MultipathSpec
 {
     MultipathScheduler scheduler{};

@@ -8,15 +8,15 @@
 namespace tunnelcc
 {
 
-FIELDS_OF(
-    QuicPacketsSpec,
-    FIELD(overhead, "bytes", 0, 1024, "short header and AEAD tag of a packet, by its sender"),
-    FIELD(header, "bytes", 0, 1024, "UDP and IP headers"),
-    FIELD(first, "bytes", 64, 65535, "largest packet that an end sends before the search"),
-    FIELD(most, "bytes", 64, 65535, "largest packet that the search tries"),
-    FIELD(step, "bytes", 0, 65535, "the search ends when the sizes left differ by less"),
-    FIELD(wait, "RTTs", 0, 1e6, "pause before each probe of the search, RTTs"),
-    FIELD(mtu, "bytes", 64, 65535, "MTU of the hosts, IP bytes; larger packets are not sent"));
+FIELDS_OF(QuicPacketsSpec,
+          FIELD(overhead, "bytes", 0, 1024, "short header and AEAD tag of a packet, by its sender"),
+          FIELD(header, "bytes", 0, 1024, "UDP and IP headers"),
+          FIELD(first, "bytes", 64, 65535, "largest packet that an end sends before the search"),
+          FIELD(most, "bytes", 64, 65535, "largest packet that the search tries"),
+          FIELD(step, "bytes", 0, 65535, "the search ends when the sizes left differ by less"),
+          FIELD(wait, "RTTs", 0, 1e6, "pause before each probe of the search, RTTs"),
+          FIELD(mtu, "bytes", 64, 65535, "MTU of the hosts, IP bytes; larger packets are not sent"),
+          FIELD(pathId, "bytes", 0, 20, "length of connection IDs of further paths"));
 
 FIELDS_OF(
     QuicAcksSpec,

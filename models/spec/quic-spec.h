@@ -27,6 +27,7 @@ struct QuicPacketsSpec
     uint32_t step{0};
     double wait{0};
     uint32_t mtu{0};
+    uint32_t pathId{0};
 
     static const class Fields& GetFields();
 };

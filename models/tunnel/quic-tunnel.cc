@@ -88,7 +88,7 @@ QuicTunnelEnd::OnHandled(int64_t now, Packet& packet, uint32_t ipBytes, const Pa
     m_inner.Count(ipBytes);
     const QuicDatagramsSpec& spec = m_spec.datagrams;
     const uint32_t bytes = m_spec.payloads[ipBytes];
-    const uint32_t most = m_carrier.GetSender().PacketBytes() - spec.reserve;
+    const uint32_t most = m_carrier.PacketBytes() - spec.reserve;
     if (bytes > most && !spec.splits)
     {
         ++m_drops.tooLarge;
@@ -165,6 +165,10 @@ QuicTunnelEnd::OnReceived(int64_t now, uint64_t number)
             return;
         }
     }
+    if (order)
+    {
+        order->Count(static_cast<int64_t>(number));
+    }
     m_arrived.Enqueue(now, framed->packet, framed->ipBytes, m_received.ExtrasOf(*framed), m_host);
     m_received.OnArrival(number);
 }
@@ -182,6 +186,31 @@ QuicTunnel::QuicTunnel(const QuicTunnelSpec& spec,
 {
 }
 
+void
+QuicTunnel::StartMeasuring()
+{
+    for (End end : ENDS)
+    {
+        std::optional<ReorderingMeter>& order = m_ends[end].order;
+        if (order)
+        {
+            order->StartMeasuring();
+        }
+        else if (m_carriers[end].Paths().size() > 1)
+        {
+            order.emplace();
+        }
+    }
+}
+
+std::optional<UplinksReport>
+QuicTunnel::Uplinks(End sender) const
+{
+    static const Histogram NEVER_WAITED;
+    const std::optional<ReorderingMeter>& order = m_ends[Other(sender)].order;
+    return order ? std::optional(UplinksReport{*order, *order, NEVER_WAITED}) : std::nullopt;
+}
+
 std::optional<CarrierDrops>
 QuicTunnel::DropsAtCarrier(End sender) const
 {
@@ -191,7 +220,7 @@ QuicTunnel::DropsAtCarrier(End sender) const
 TunnelCounters
 QuicTunnel::Counters(End sender) const
 {
-    const QuicCounters sent = m_carriers[sender].GetSender().Counters();
+    const QuicCounters sent = m_carriers[sender].Counters();
     TunnelCounters counters;
     counters.inner = m_ends[sender].Inner();
     counters.outer.packets = sent.all;

@@ -10,6 +10,7 @@
 #include "packet-tunnel.h"
 #include "path/packet-device.h"
 #include "quic/quic-connection.h"
+#include "reordering-meter.h"
 
 #include <cstdint>
 #include <optional>
@@ -117,6 +118,8 @@ class QuicTunnelEnd final : public PacketDevice, private QuicDatagrams, private 
         return m_arrived;
     }
 
+    std::optional<ReorderingMeter> order; //!< of packets that arrive over several paths
+
   private:
     struct Frame
     {
@@ -201,6 +204,8 @@ class QuicTunnel final : public PacketTunnel
         return m_ends[Other(sender)].Arrived().Counters().drops;
     }
 
+    void StartMeasuring() override;
+    std::optional<UplinksReport> Uplinks(End sender) const override;
     std::optional<CarrierDrops> DropsAtCarrier(End sender) const override;
     TunnelCounters Counters(End sender) const override;
 

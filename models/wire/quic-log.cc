@@ -114,6 +114,9 @@ QuicLog::AddFrames(const PacketHistory& history, const QuicPacket& packet)
             Add(frame.length);
             Add("}");
             break;
+        case QuicFrameKind::PATH_NEW_CONNECTION_ID: // captures refuse several paths
+        case QuicFrameKind::PATH_CHALLENGE:
+        case QuicFrameKind::PATH_RESPONSE:
         case QuicFrameKind::PING:
             Add(R"({"frame_type":"ping"})");
             break;

@@ -12,6 +12,7 @@
 #include "tunnel/quic-tunnel.h"
 
 #include <deque>
+#include <set>
 #include <vector>
 
 namespace
@@ -168,6 +169,41 @@ TEST_CASE(SimulationTestCase,
     NS_TEST_EXPECT_MSG_EQ(hosts.sending.dropped, 1, "1257 bytes");
     NS_TEST_EXPECT_MSG_EQ(hosts.receiving.received.size(), 3, "the others");
     NS_TEST_EXPECT_MSG_EQ(hosts.up.sent.size() - before, 3, "a packet each");
+}
+
+TEST_CASE(SimulationTestCase,
+          DatagramPathsTest,
+          "Over two paths, datagrams are sent once, and none waits for another")
+{
+    QuicPathHosts hosts(MultipathScheduler::ROUND_ROBIN);
+    hosts.up2.delays = [&](const QuicDeparture& it) {
+        return it.time == SECOND && hosts.up2.sent.size() % 5 == 0 ? std::vector<int64_t>{}
+                                                                   : std::vector{50 * MS};
+    };
+    Waiting sending;
+    Waiting receiving;
+    hosts.client.SetDatagrams(sending);
+    hosts.server.SetDatagrams(receiving);
+    hosts.client.Connect(0);
+    RunUntil(SECOND);
+    const size_t before = hosts.up2.sent.size();
+    sending.bytes.assign(20, 1200);
+    hosts.client.SendDatagrams(SECOND);
+    RunUntil(1020 * MS);
+    const size_t first = receiving.received.size();
+    NS_TEST_EXPECT_MSG_EQ(first, 10, "those of the faster path have arrived");
+    for (uint64_t number : receiving.received)
+    {
+        NS_TEST_EXPECT_MSG_EQ(number % 2, receiving.received[0] % 2, "every second one");
+    }
+    RunUntil(5 * SECOND);
+    NS_TEST_EXPECT_MSG_EQ(hosts.up2.sent.size() - before, 10, "a packet each: none again");
+    NS_TEST_EXPECT_MSG_EQ(receiving.received.size(), 18, "two were lost");
+    NS_TEST_EXPECT_MSG_EQ(
+        std::set<uint64_t>(receiving.received.begin(), receiving.received.end()).size(),
+        18,
+        "each arrived once");
+    NS_TEST_EXPECT_MSG_LT(receiving.received[first], 2, "late, behind later ones");
 }
 
 /// A tunnel between two hosts that compute for nothing.

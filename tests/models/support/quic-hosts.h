@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <utility>
 #include <vector>
 
 /**
@@ -108,7 +109,17 @@ class QuicProgram final : public StreamUser
             }
             m_left -= bytes;
         }
-        m_stream.Close(now);
+        if (!stays)
+        {
+            m_stream.Close(now);
+        }
+    }
+
+    /// Write so many bytes more.
+    void Offer(int64_t now, uint64_t bytes)
+    {
+        m_left += bytes;
+        OnWritable(now);
     }
 
     void Read(int64_t now, uint64_t bytes)
@@ -118,6 +129,7 @@ class QuicProgram final : public StreamUser
         lastRead = bytes > 0 ? now : lastRead;
     }
 
+    bool stays{false}; //!< it does not close the stream
     uint64_t read{0};
     int64_t connected{-1};
     int64_t lastRead{-1};
@@ -154,6 +166,42 @@ struct QuicHosts
     QuicWay down;
     QuicConnection client;
     QuicConnection server;
+};
+
+/// MakeQuic() with connection IDs of 4 bytes in both directions.
+inline QuicSpec
+MakeQuicOfPaths()
+{
+    QuicSpec spec = MakeQuic();
+    spec.packets.overhead = {23, 23};
+    spec.packets.pathId = 4;
+    return spec;
+}
+
+/// Both ends of a connection over two paths, with RTTs of 20 and 100 ms unless the test sets
+/// others.
+struct QuicPathHosts : QuicHosts
+{
+    explicit QuicPathHosts(MultipathScheduler scheduler = MultipathScheduler::LOWEST_RTT,
+                           bool isSecondBackup = false,
+                           const QuicSpec& spec = MakeQuicOfPaths(),
+                           bool isFirstBackup = false)
+        : QuicHosts(spec)
+    {
+        auto late = [](const QuicDeparture&) { return std::vector<int64_t>{50 * MS}; };
+        for (auto [end, way] : {std::pair(&client, &up2), std::pair(&server, &down2)})
+        {
+            way->delays = late;
+            end->UsePaths(scheduler, isFirstBackup);
+            end->AddPath(Channel(*way),
+                         MakeCongestionControl("reno", {{"beta", 0.7}}, 2),
+                         isSecondBackup);
+        }
+        QuicConnection::Join(client, server);
+    }
+
+    QuicWay up2;
+    QuicWay down2;
 };
 
 } // namespace tunnelcc
