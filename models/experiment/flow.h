@@ -5,7 +5,7 @@
 #define TUNNELCC_FLOW_H
 
 #include "leg.h"
-#include "mptcp-connection.h"
+#include "multipath-connection.h"
 #include "traffic/bulk-receiver.h"
 #include "traffic/bulk-sender.h"
 #include "traffic/datagram-sender.h"
@@ -39,11 +39,11 @@ struct Datagrams
 struct Flow
 {
     /// It goes through one more connection. \param leg it, or its first subflow
-    /// \param paths of MPTCP; null: it is of another transport
-    void AddLegs(Leg& leg, MptcpConnection* paths)
+    /// \param paths of one with several; null: it has one
+    void AddLegs(Leg& leg, MultipathConnection* paths)
     {
-        mptcp = paths ? paths : mptcp;
-        paths ? legs.insert(legs.end(), paths->subflows.begin(), paths->subflows.end())
+        multipath = paths ? paths : multipath;
+        paths ? legs.insert(legs.end(), paths->legs.begin(), paths->legs.end())
               : legs.insert(legs.end(), &leg);
     }
 
@@ -52,7 +52,7 @@ struct Flow
     ByteStream* first{nullptr}; //!< what the client's application opens; null: datagrams
     std::unique_ptr<BulkSender> sender;
     std::unique_ptr<BulkReceiver> receiver;
-    MptcpConnection* mptcp{nullptr};            //!< its own, or its carrier; null: it has one path
+    MultipathConnection* multipath{nullptr};    //!< its own, or its carrier; null: it has one path
     std::unique_ptr<Datagrams> datagrams;       //!< in place of sender and receiver
     std::vector<std::unique_ptr<Relay>> relays; //!< from the client on
     std::vector<std::unique_ptr<RelaySide>> sides;

@@ -297,12 +297,12 @@ LegBuilder::AddMptcpApp(uint32_t index, Flow& flow, const std::vector<PerEnd<Cha
                          .hosts = m_network.HostsOf(spec.multipath->paths.front().route),
                          .tunnel = {},
                          .inside = {}};
-    MptcpConnection& connection = AddMptcp(first, *spec.multipath, channels);
-    flow.AddLegs(*connection.subflows.front(), &connection);
+    MultipathConnection& connection = AddMptcp(first, *spec.multipath, channels);
+    flow.AddLegs(*connection.legs.front(), &connection);
     return {*connection.ends.client, *connection.ends.server};
 }
 
-MptcpConnection&
+MultipathConnection&
 LegBuilder::AddMptcp(const LegParts& first,
                      const MultipathSpec& multipath,
                      const std::vector<PerEnd<Channel>>& channels)
@@ -316,7 +316,48 @@ LegBuilder::AddMptcp(const LegParts& first,
         parts.channels = channels[path];
         subflows.push_back(&AddTcp(parts).leg);
     }
-    return m_mptcp.emplace_back(JoinSubflows(m_loop, first.tcp, multipath, subflows));
+    return m_multipath.emplace_back(JoinSubflows(m_loop, first.tcp, multipath, subflows));
+}
+
+MultipathConnection&
+LegBuilder::AddQuicPaths(const LegParts& first,
+                         const QuicSpec& quic,
+                         const MultipathSpec& multipath,
+                         const std::vector<PerEnd<Channel>>& channels)
+{
+    MultipathConnection& connection = m_multipath.emplace_back();
+    for (uint32_t number = 0; number < channels.size(); ++number)
+    {
+        LegParts parts = first;
+        parts.number += number * MAX_CARRIERS;
+        parts.channels = channels[number];
+        const PerEnd<UdpSocket*> sockets = AddSockets(parts);
+        auto makeAlgorithm = [&](End end) { return MakeAlgorithm(parts, end, quic); };
+        if (number == 0)
+        {
+            connection.quic = MakeQuicEnds(m_loop,
+                                           quic,
+                                           parts.channels,
+                                           makeAlgorithm,
+                                           DrawsOf(RandomComponent::CARRIER_THREADS, parts.number));
+        }
+        PerEnd<QuicPath*> ends{};
+        for (End end : ENDS)
+        {
+            QuicConnection& own = *connection.quic[end];
+            const bool isBackup = multipath.paths[number].backup;
+            number == 0 ? own.UsePaths(multipath.scheduler, isBackup)
+                        : own.AddPath(UnfragmentedChannel(parts.channels[end]),
+                                      makeAlgorithm(end),
+                                      isBackup);
+            ends[end] = own.Paths().back();
+        }
+        Leg& leg = m_legs.emplace_back(Leg{parts.role, parts.hop, parts.cc.name, ends, number});
+        leg.sockets = {sockets.client, sockets.server};
+        connection.legs.push_back(&leg);
+    }
+    QuicConnection::Join(*connection.quic.client, *connection.quic.server);
+    return connection;
 }
 
 PerEnd<CarrierContents*>

@@ -96,9 +96,15 @@ class LegBuilder
     /// Add a connection of MPTCP, whose subflows are legs.
     /// \param first its first subflow  \param multipath outlives it
     /// \param channels of each path
-    MptcpConnection& AddMptcp(const LegParts& first,
-                              const MultipathSpec& multipath,
-                              const std::vector<PerEnd<Channel>>& channels);
+    MultipathConnection& AddMptcp(const LegParts& first,
+                                  const MultipathSpec& multipath,
+                                  const std::vector<PerEnd<Channel>>& channels);
+
+    /// Add a connection of QUIC over several paths. Parameters as of AddMptcp().
+    MultipathConnection& AddQuicPaths(const LegParts& first,
+                                      const QuicSpec& quic,
+                                      const MultipathSpec& multipath,
+                                      const std::vector<PerEnd<Channel>>& channels);
 
     /// What is told of the streams of a tunnel's carrier. \param handshake,layers as of
     /// CarrierContents
@@ -133,7 +139,7 @@ class LegBuilder
     const AlgorithmWrapper m_wrap;
     ModuleLoader m_modules; //!< of algorithms that are files; outlives them
     std::deque<Leg> m_legs;
-    std::deque<MptcpConnection> m_mptcp;
+    std::deque<MultipathConnection> m_multipath;
     std::deque<UdpSocket> m_sockets;
     std::deque<ToUdpSocket> m_toSockets;
 };

@@ -61,6 +61,16 @@ MakeRudpEnds(EventLoop& loop,
     return ends;
 }
 
+Channel
+UnfragmentedChannel(Channel channel)
+{
+    if (MtuSource* source = channel.GetMtuSource())
+    {
+        source->SetDontFragment(DontFragment::SET);
+    }
+    return channel;
+}
+
 LegEnds<QuicConnection>
 MakeQuicEnds(EventLoop& loop,
              const QuicSpec& spec,
@@ -69,15 +79,10 @@ MakeQuicEnds(EventLoop& loop,
              const MakerForEnd<RandomStream>& threads)
 {
     auto make = [&](End end) {
-        Channel channel = channels[end];
-        if (MtuSource* source = channel.GetMtuSource())
-        {
-            source->SetDontFragment(DontFragment::SET); // RFC 9000, section 14
-        }
         return std::make_unique<QuicConnection>(loop,
                                                 spec,
                                                 end,
-                                                channel,
+                                                UnfragmentedChannel(channels[end]),
                                                 makeAlgorithm(end),
                                                 threads(end));
     };

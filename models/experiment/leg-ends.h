@@ -42,6 +42,9 @@ LegEnds<RudpEndpoint> MakeRudpEnds(EventLoop& loop,
                                    const PerEnd<Channel>& channels,
                                    const MakerForEnd<RandomStream>& clocks);
 
+/// The channel, which no longer fragments what is sent into it (RFC 9000, section 14).
+Channel UnfragmentedChannel(Channel channel);
+
 /// The ends of a connection of QUIC. \param threads draws of when an end's threads run
 LegEnds<QuicConnection> MakeQuicEnds(
     EventLoop& loop,

@@ -38,9 +38,10 @@ struct Leg
                  LegEnds<KcpEndpoint>,
                  LegEnds<RudpEndpoint>,
                  LegEnds<QuicConnection>,
+                 PerEnd<QuicPath*>,
                  LegEnds<DatagramSocket>>
         ends;
-    uint32_t path{0};                   //!< number of its path among those of its MPTCP connection
+    uint32_t path{0};                   //!< number of its path among those of its connection
     PerEnd<const UdpSocket*> sockets{}; //!< before its ends; null: there is none that costs time
 
     /// The ends of a TCP connection. \pre it is one

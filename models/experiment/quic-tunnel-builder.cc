@@ -27,10 +27,17 @@ QuicTunnelBuilder::Begin()
     LegParts parts =
         CarrierParts(m_site.spec.tcp.at(first.tcp), m_spec.carrierCc, m_spec.route, m_spec.under);
     parts.sockets = &m_spec.sockets;
-    m_carrier = &m_site.legs.AddQuic(parts, m_spec.quic);
+    if (m_spec.multipath)
+    {
+        m_paths = &m_site.legs.AddQuicPaths(parts,
+                                            m_spec.quic,
+                                            *m_spec.multipath,
+                                            m_site.ChannelsOf(*m_spec.multipath, Crossing()));
+    }
+    m_carrier = m_paths ? m_paths->legs.front() : &m_site.legs.AddQuic(parts, m_spec.quic);
     m_packets = std::make_unique<QuicTunnel>(m_spec,
-                                             *m_carrier->Quic().client,
-                                             *m_carrier->Quic().server,
+                                             *Ends().client,
+                                             *Ends().server,
                                              hosts.client.cpu,
                                              hosts.server.cpu);
 }
@@ -39,10 +46,15 @@ EventSources
 QuicTunnelBuilder::Dial()
 {
     EventSources dials;
-    dials.push_back(std::make_unique<DialStart<QuicConnection>>(m_site.loop,
-                                                                *m_carrier->Quic().client,
-                                                                m_spec.start));
+    dials.push_back(
+        std::make_unique<DialStart<QuicConnection>>(m_site.loop, *Ends().client, m_spec.start));
     return dials;
+}
+
+const LegEnds<QuicConnection>&
+QuicTunnelBuilder::Ends() const
+{
+    return m_paths ? m_paths->quic : m_carrier->Quic();
 }
 
 } // namespace tunnelcc

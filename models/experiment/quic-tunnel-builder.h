@@ -34,6 +34,8 @@ class QuicTunnelBuilder final : public CarriedTunnelBuilder
         return m_packets->Device(sender);
     }
 
+    const LegEnds<QuicConnection>& Ends() const;
+
     const QuicTunnelSpec& m_spec;
     std::unique_ptr<QuicTunnel> m_packets; //!< from Begin() on
 };

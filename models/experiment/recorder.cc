@@ -288,10 +288,9 @@ Recorder::OnWarmupEnd(int64_t now)
         {
             flow.receiver->TimeMessages(now, *flow.sender);
         }
-        if (flow.mptcp)
+        if (flow.multipath)
         {
-            const End sender = SenderInPaths(m_spec.flows[i]);
-            flow.mptcp->ends[Other(sender)]->Data().StartMeasuring(now);
+            flow.multipath->StartMeasuring(now, Other(SenderInPaths(m_spec.flows[i])));
         }
         m_channelsAtStart.push_back(ChannelTimes(now, i));
     }
@@ -469,16 +468,17 @@ Recorder::FinishFlow(int64_t now, size_t index)
     const BulkReceiver& receiver = *m_world.Flows()[index].receiver;
     result.firstByteAt = Moment(receiver.FirstByteTime());
     result.completedAt = Moment(receiver.CompletionTime());
-    if (MptcpConnection* mptcp = m_world.Flows()[index].mptcp)
+    MultipathConnection* paths = m_world.Flows()[index].multipath;
+    if (paths && paths->CarriesBytes())
     {
         const End sender = SenderInPaths(m_spec.flows[index]);
-        const ReorderingCounters& counters = mptcp->ends[Other(sender)]->Data().Counters(now);
+        const ReorderingCounters counters = paths->Reordering(now, Other(sender));
         const auto arrived = static_cast<double>(std::max<uint64_t>(counters.arrived, 1));
         result.multipath = {static_cast<double>(counters.reordered) / arrived,
                             counters.waited / arrived * NS,
                             static_cast<double>(counters.longest) * NS,
                             counters.duplicates,
-                            mptcp->ends[sender]->Reinjected()};
+                            paths->Reinjected(sender)};
     }
     const std::vector<SendLimits::Times> channels = ChannelTimes(now, index);
     for (size_t i = 0; i < channels.size(); ++i)

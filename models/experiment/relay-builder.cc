@@ -120,16 +120,18 @@ RelayBuilder::AddCarrier(size_t hop, const FlowSpec& flow)
     {
         carrier.leg = &m_site.legs.AddRudp(parts, *m_spec.rudp, m_hops[hop].sessions);
     }
+    else if (hopSpec.multipath)
+    {
+        const auto channels = m_site.ChannelsOf(*hopSpec.multipath, crossing);
+        carrier.paths =
+            m_spec.quic
+                ? &m_site.legs.AddQuicPaths(parts, *m_spec.quic, *hopSpec.multipath, channels)
+                : &m_site.legs.AddMptcp(parts, *hopSpec.multipath, channels);
+        carrier.leg = carrier.paths->legs.front();
+    }
     else if (m_spec.quic)
     {
         carrier.leg = &m_site.legs.AddQuic(parts, *m_spec.quic);
-    }
-    else if (hopSpec.multipath)
-    {
-        carrier.paths = &m_site.legs.AddMptcp(parts,
-                                              *hopSpec.multipath,
-                                              m_site.ChannelsOf(*hopSpec.multipath, crossing));
-        carrier.leg = carrier.paths->subflows.front();
     }
     else
     {

@@ -21,18 +21,18 @@ class RelayBuilder final : public TunnelBuilder
     /// A tunnel's connection across one hop, and the contents of what it carries.
     struct Carrier final : RelayCarrier
     {
-        Leg* leg{nullptr};                  //!< of MPTCP the first subflow
-        MptcpConnection* paths{nullptr};    //!< null: it is not of MPTCP
-        std::deque<CarrierSide::Logs> logs; //!< of each flow
+        Leg* leg{nullptr};                   //!< of several paths the first one
+        MultipathConnection* paths{nullptr}; //!< null: it has one path
+        std::deque<CarrierSide::Logs> logs;  //!< of each flow
 
         ByteStream& Stream(End end) override
         {
-            return paths ? *paths->ends[end] : leg->Stream(end);
+            return paths ? paths->Stream(end) : leg->Stream(end);
         }
 
         void ConnectQuic(int64_t now) override
         {
-            leg->Quic().client->Connect(now);
+            (paths ? paths->quic : leg->Quic()).client->Connect(now);
         }
     };
 

@@ -27,7 +27,7 @@ StreamTunnelBuilder::Begin()
         CarrierParts(m_spec.carrierTcp, m_spec.carrierCc, m_spec.route, m_spec.under);
     const TcpLeg carrier = m_spec.multipath ? AddPaths(parts) : m_site.legs.AddTcp(parts);
     m_carrier = &carrier.leg;
-    const std::vector<Leg*> legs = m_paths ? m_paths->subflows : std::vector{m_carrier};
+    const std::vector<Leg*> legs = m_paths ? m_paths->legs : std::vector{m_carrier};
     m_packets = std::make_unique<StreamTunnel>(
         m_spec,
         PerEnd<ByteStream&>{Carrier(End::CLIENT), Carrier(End::SERVER)},
@@ -58,13 +58,13 @@ StreamTunnelBuilder::AddPaths(const LegParts& parts)
     m_paths = &m_site.legs.AddMptcp(parts,
                                     *m_spec.multipath,
                                     m_site.ChannelsOf(*m_spec.multipath, Crossing()));
-    return {*m_paths->subflows.front()};
+    return {*m_paths->legs.front()};
 }
 
 ByteStream&
 StreamTunnelBuilder::Carrier(End end) const
 {
-    return m_paths ? *m_paths->ends[end] : m_carrier->Stream(end);
+    return m_paths ? m_paths->Stream(end) : m_carrier->Stream(end);
 }
 
 EventSources

@@ -153,8 +153,8 @@ class CarriedTunnelBuilder : public PacketTunnelBuilder
     virtual PacketDevice& Device(End sender) = 0;
 
     const uint32_t m_number;
-    Leg* m_carrier{nullptr};           //!< from Begin() on; of MPTCP the first subflow
-    MptcpConnection* m_paths{nullptr}; //!< null: it is not of MPTCP
+    Leg* m_carrier{nullptr};               //!< from Begin() on; of several paths the first one
+    MultipathConnection* m_paths{nullptr}; //!< null: it has one path
 
   private:
     const uint32_t m_firstCarrier;

@@ -16,6 +16,7 @@ namespace tunnelcc
 class DatagramSocket;
 class KcpEndpoint;
 class QuicConnection;
+class QuicPath;
 class RudpEndpoint;
 class TcpEndpoint;
 
@@ -62,6 +63,11 @@ std::unique_ptr<LegProbe> MakeLegProbe(const RudpEndpoint& sender,
 /// The same for a connection of QUIC.
 std::unique_ptr<LegProbe> MakeLegProbe(const QuicConnection& sender,
                                        const QuicConnection& receiver,
+                                       LegResult& result);
+
+/// The same for one of its paths, if it has several.
+std::unique_ptr<LegProbe> MakeLegProbe(const QuicPath& sender,
+                                       const QuicPath& receiver,
                                        LegResult& result);
 
 /// The same for a flow of datagrams, which has no window and resends nothing.

@@ -66,7 +66,7 @@ FIELDS_OF(
     FIELD(under,
           "1",
           "datagram tunnel on the same route that carriers go through, by its number in the list"),
-    FIELD(multipath, "of MPTCP, if carriers over TCP are of it"));
+    FIELD(multipath, "of MPTCP, if carriers over TCP are of it, or of carriers over QUIC"));
 
 FIELDS_OF(RelaySpec,
           FIELD(copyBuffer, "bytes", 1, 1 << 30, "bytes read at once and forwarded as one message"),
@@ -192,6 +192,7 @@ FIELDS_OF(QuicTunnelSpec,
           FIELD(sockets, "before each end of it"),
           FIELD(start, "ns", "when it dials its carrier"),
           FIELD(carrierCc, "congestion control of its carrier"),
-          FIELD(under, "the flow as which its carrier goes through another tunnel"));
+          FIELD(under, "the flow as which its carrier goes through another tunnel"),
+          FIELD(multipath, "of its carrier, if that has several paths"));
 
 } // namespace tunnelcc

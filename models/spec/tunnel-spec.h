@@ -277,6 +277,7 @@ struct QuicTunnelSpec
     int64_t start{0};
     CongestionSpec carrierCc;
     std::optional<FlowSpec> under;
+    std::optional<MultipathSpec> multipath;
 
     static const class Fields& GetFields();
 };

@@ -45,7 +45,7 @@ class QuicDatagramEntry(PacketEntry):
 
     OVERRIDES: ClassVar[tuple[str, ...]] = (
         "cc", "mode", "mtu", "mss", "queue", "datagram_queue", "receive_buffer",
-        "ip", "under",
+        "ip", "mpquic", "under",
     )  # fmt: skip
     PLACES: ClassVar[tuple[Place, ...]] = (Place.PACKET, Place.STREAM)
 

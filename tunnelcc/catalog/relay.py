@@ -223,7 +223,8 @@ class RelayEntry(Entry):
     #: Those of entries whose carriers are streams of QUIC; `rate` if a congestion control needs it.
     QUIC_OVERRIDES: ClassVar[tuple[str, ...]] = (
         "cc", "copy_buffer", "carriers", "stream_window", "first_stream_window",
-        "connection_window", "first_connection_window", "receive_buffer", "chain", "relays", "ip",
+        "connection_window", "first_connection_window", "receive_buffer", "mpquic", "chain",
+        "relays", "ip",
     )  # fmt: skip
     IS_COST_WHOLE: ClassVar[bool] = True
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Several paths at once: the keys of MPTCP."""
+"""Several paths at once: the keys of MPTCP and of Multipath QUIC."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from pydantic import model_validator
 
@@ -42,12 +42,13 @@ _PATHS_KIND = Kind(_parse_paths, lambda paths: [as_given(it) for it in paths], _
 _MOST_PATHS = 8  # subflows of a connection (Linux MPTCP_PM_ADDR_MAX)
 
 
-class Mptcp(Model):
-    """A connection of MPTCP (RFC 8684), as Linux's: one subflow over each of several paths.
+class Multipath(Model):
+    """A connection over several paths."""
 
-    >>> tc.Flow(mptcp={"paths": ["wifi", "lte"], "backup": ["lte"]}).mptcp.scheduler
-    'default'
-    """
+    #: The key whose table it is.
+    KEY: ClassVar[str]
+    #: Bytes of options in each segment of TCP.
+    SEGMENT_OPTIONS: ClassVar[int] = 0
 
     paths: Key[Annotated[tuple[Way, ...], _PATHS_KIND], Sequence[str | Sequence[str]]] = Field(
         description="two to eight paths between the hosts of the connection's ends: each the name "
@@ -57,6 +58,34 @@ class Mptcp(Model):
     backup: Key[Annotated[tuple[Way, ...], _PATHS_KIND], Sequence[str | Sequence[str]]] = Field(
         default=(), description="those of the paths that are used only while no other works"
     )
+    scheduler: str
+
+    @model_validator(mode="after")
+    def _check(self) -> Multipath:
+        shown = [as_given(it) for it in self.paths]
+        if not 2 <= len(self.paths) <= _MOST_PATHS:
+            raise ConfigError(Problem("paths", shown, f"two to {_MOST_PATHS} paths"))
+        for path in self.backup:
+            if path not in self.paths:
+                expected = f"some of {self.KEY}.paths ({', '.join(map(str, shown))})"
+                raise ConfigError(Problem("backup", as_given(path), expected))
+        if set(self.paths) <= set(self.backup):
+            expected = f"not all of {self.KEY}.paths: one has to be used while all work"
+            raise ConfigError(Problem("backup", [as_given(it) for it in self.backup], expected))
+        return self
+
+
+class Mptcp(Multipath):
+    """A connection of MPTCP (RFC 8684), as Linux's: one subflow over each of several paths.
+
+    >>> tc.Flow(mptcp={"paths": ["wifi", "lte"], "backup": ["lte"]}).mptcp.scheduler
+    'default'
+    """
+
+    KEY: ClassVar[str] = "mptcp"
+    # Of one with data (RFC 8684, section 3.3: a mapping with 64 bits, a data ACK with 32, padded).
+    SEGMENT_OPTIONS: ClassVar[int] = 24
+
     scheduler: Annotated[
         str, choice("default", "lowest-rtt", "round-robin", "redundant", "blest")
     ] = Field(
@@ -67,16 +96,19 @@ class Mptcp(Model):
         "lowest-rtt, but a slower one waits if it would block the faster one",
     )
 
-    @model_validator(mode="after")
-    def _check(self) -> Mptcp:
-        shown = [as_given(it) for it in self.paths]
-        if not 2 <= len(self.paths) <= _MOST_PATHS:
-            raise ConfigError(Problem("paths", shown, f"two to {_MOST_PATHS} paths"))
-        for path in self.backup:
-            if path not in self.paths:
-                expected = f"some of mptcp.paths ({', '.join(map(str, shown))})"
-                raise ConfigError(Problem("backup", as_given(path), expected))
-        if set(self.paths) <= set(self.backup):
-            expected = "not all of mptcp.paths: one has to be used while all work"
-            raise ConfigError(Problem("backup", [as_given(it) for it in self.backup], expected))
-        return self
+
+class Mpquic(Multipath):
+    """A connection of Multipath QUIC (draft-ietf-quic-multipath-21).
+
+    >>> tc.Tunnel(name="gost-quic", mpquic={"paths": ["dsl", "lte"]}).mpquic.scheduler
+    'lowest-rtt'
+    """
+
+    KEY: ClassVar[str] = "mpquic"
+
+    scheduler: Annotated[str, choice("lowest-rtt", "round-robin", "redundant", "blest")] = Field(
+        default="lowest-rtt",
+        description="which path sends the next packet, of those that congestion control lets send: "
+        "lowest-rtt; round-robin: these in turn; redundant: each of them sends all of streams; "
+        "blest: as lowest-rtt, but a slower one waits if it would block the faster one",
+    )

@@ -25,7 +25,7 @@ from tunnelcc.catalog.values import (
 )
 from tunnelcc.config.congestion import CongestionControl, GivenAlgorithm
 from tunnelcc.config.flow_control import FlowControl
-from tunnelcc.config.multipath import Mptcp, as_given
+from tunnelcc.config.multipath import Mpquic, Mptcp, Multipath, as_given
 from tunnelcc.config.network import BETWEEN
 from tunnelcc.config.path import Path
 from tunnelcc.config.shapes import Pair
@@ -517,6 +517,10 @@ class Tunnel(FlowControl, PacketTunnel):
         description="several paths at once for each carrier over TCP, between the hosts that run "
         "the tunnel; default: one path, TCP",
     )
+    mpquic: Key[Mpquic | None, Mpquic | Table | None] = Field(
+        default=None,
+        description="several paths at once for each carrier over QUIC, likewise; default: one path",
+    )
     cc: Key[CongestionControl | None, GivenAlgorithm | None] = Field(
         default=None,
         description="congestion control of the carrier; default: the flow's, or over QUIC the "
@@ -622,8 +626,8 @@ class Tunnel(FlowControl, PacketTunnel):
                 raise error.below("uplinks") from None
         if self.relays and self.chain:
             raise ConfigError(Problem("relays", self.relays, "no value, because chain is given"))
-        if self.mptcp is not None:
-            self._check_paths(self.mptcp)
+        if self.multipath is not None:
+            self._check_paths(self.multipath)
         ccs = {"cc": self.cc, **{f"chain.{i}.cc": hop.cc for i, hop in enumerate(self.chain)}}
         for key, given in ccs.items():
             if given is not None and not self.entry.has_ecn and given.needs_ecn:
@@ -643,7 +647,7 @@ class Tunnel(FlowControl, PacketTunnel):
                 raise error.below(f"carrier.{key}").located_in(where) from None
         return self
 
-    def _check_paths(self, mptcp: Mptcp) -> None:
+    def _check_paths(self, keys: Multipath) -> None:
         """Raise ConfigError for what carriers with several paths cannot have."""
         has_under = self.entry.under is not None if self.under is None else not self.under.is_none
         for key, given, why in (
@@ -652,8 +656,17 @@ class Tunnel(FlowControl, PacketTunnel):
             ("under", has_under, "the tunnel below has one path"),
         ):
             if given:
-                paths = [as_given(it) for it in mptcp.paths]
-                raise ConfigError(Problem("mptcp.paths", paths, f"no value with {key}, {why}"))
+                paths = [as_given(it) for it in keys.paths]
+                expected = f"no value with {key}, {why}"
+                raise ConfigError(Problem(f"{keys.KEY}.paths", paths, expected))
+        if self.entry.kind == "quic-datagram" and keys.scheduler == "redundant":
+            expected = f"another scheduler with {self.name}, which sends datagrams once"
+            raise ConfigError(Problem(f"{keys.KEY}.scheduler", keys.scheduler, expected))
+
+    @property
+    def multipath(self) -> Multipath | None:
+        """The several paths of each of its carriers; None: they have one."""
+        return self.mptcp if self.mpquic is None else self.mpquic
 
     @property
     def _has_fec(self) -> bool:
@@ -734,8 +747,8 @@ class Tunnel(FlowControl, PacketTunnel):
             changes["between"] = list(self.between)
         if self.uplinks is not None:
             changes["uplinks"] = self.uplinks.table()
-        if self.mptcp is not None:
-            changes["mptcp"] = self.mptcp.table()
+        if self.multipath is not None:
+            changes[self.multipath.KEY] = self.multipath.table()
         for key in ("cc", "under"):
             if key in changes:
                 changes[key] = changes[key].model_dump()

@@ -161,8 +161,11 @@ def _of_under(experiment: ExperimentKeys) -> Iterator[Problem]:
             continue  # told elsewhere
         if flow.rtt is None or tunnel is None:
             continue
-        if tunnel.mptcp is not None:
-            expected = "no value with tunnel.mptcp, whose paths have the delays of their links"
+        if tunnel.multipath is not None:
+            expected = (
+                f"no value with tunnel.{tunnel.multipath.KEY}, whose paths have the delays of "
+                "their links"
+            )
             yield Problem(f"flows.{index}.rtt", format_time(flow.rtt), expected)
         elif tunnel.entry.CARRIES_PACKETS and (tunnel.below or tunnel.uplinks):
             expected = "no value with under or uplinks: all packets of a tunnel have the same way"
@@ -270,8 +273,8 @@ def _of_lower_gateways(topology: Topology, upper: Tunnel, route: Route) -> Itera
 
 def _of_paths(topology: Topology, tunnel: Tunnel, crossed: Route, where: str) -> Iterator[Problem]:
     """Yield problems of the paths of carriers of the tunnel at ``where``."""
-    if tunnel.mptcp is not None:
-        yield from problems_in(where, partial(routes_of, topology, crossed.ends, tunnel.mptcp))
+    if (keys := tunnel.multipath) is not None:
+        yield from problems_in(where, partial(routes_of, topology, crossed.ends, keys))
 
 
 def _of_uplinks(
@@ -529,7 +532,7 @@ def _of_transport(traffic: Traffic) -> Iterator[Problem]:
                 f"no value through {tunnel.name}, which has one path (tunnel = 'none' has none)"
             )
             yield Problem(key, paths, expected)
-    if traffic.paths is not None:
+    if traffic.paths is not None and traffic.paths.is_mptcp:
         tcp, whose = traffic.links.on.tcp, "flows" if flow.mptcp is not None else "tunnel"
         if not tcp.timestamps:
             yield Problem("tcp.timestamps", False, f"true with {whose}.mptcp")

@@ -1,22 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The layer of a connection whose subflows go over several paths."""
+"""The layer of a connection over several paths."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf
 
-from tunnelcc.config.multipath import Mptcp
+from tunnelcc.config import multipath
 from tunnelcc.errors import ConfigError, Problem, nearest
 from tunnelcc.network.layers import Layer, Links
 from tunnelcc.network.topology import Route, Step, Topology
 
-#: Bytes of options of MPTCP in each segment with data (RFC 8684, section 3.3: a mapping with 64
-#: bits, a data ACK with 32, padded), and those of them that a pure ACK has not, whose data ACK has
+#: Bytes of options of MPTCP in each segment with data that a pure ACK has not, whose data ACK has
 #: 64 bits (Linux 7.3 mptcp_established_options_dss()).
-SEGMENT_OPTIONS, MAPPING = 24, 12
+MAPPING = 12
 #: Of MP_CAPABLE or MP_JOIN in a SYN, about (sections 3.1 and 3.2: 4 to 16).
 SYN_OPTIONS = 12
 
@@ -25,8 +24,13 @@ SYN_OPTIONS = 12
 class Multipath(Layer):
     """Paths side by side. ``below``: the links of the first one, and of the others."""
 
-    keys: Mptcp
+    keys: multipath.Multipath
     below: Links
+
+    @property
+    def is_mptcp(self) -> bool:
+        """Whether it is a connection of MPTCP; else it is of QUIC."""
+        return isinstance(self.keys, multipath.Mptcp)
 
     @property
     def routes(self) -> tuple[Route, ...]:
@@ -38,7 +42,7 @@ class Multipath(Layer):
         """The payload (bytes) of full segments, the same on all paths."""
         on = self.below.on
         most = min(on.mss(self.below.mtu, it, self.below.ip) for it in self.routes)
-        return most - SEGMENT_OPTIONS
+        return most - self.keys.SEGMENT_OPTIONS
 
     @property
     def way(self) -> Sequence[Step]:
@@ -64,8 +68,8 @@ class Multipath(Layer):
         return self.below.loads_on(shares, end)
 
 
-def routes_of(topology: Topology, ends: tuple[str, str], keys: Mptcp) -> list[Route]:
-    """Return the route of each path. Raises ConfigError with the key mptcp.paths.
+def routes_of(topology: Topology, ends: tuple[str, str], keys: multipath.Multipath) -> list[Route]:
+    """Return the route of each path. Raises ConfigError with the key of the paths.
 
     Hosts may be listed from either end: gateways have flows from both sides.
     """
@@ -78,13 +82,12 @@ def routes_of(topology: Topology, ends: tuple[str, str], keys: Mptcp) -> list[Ro
             route = topology.both_ways(*ends, via)
         except ConfigError as error:
             raise ConfigError(
-                *(Problem("mptcp.paths", it.value, it.expected, it.hint) for it in error.problems)
+                *(replace(it, key=f"{keys.KEY}.paths") for it in error.problems)
             ) from None
         if route in found:
             hosts = " → ".join(topology.hosts_of(route.client, route.to_server))
-            raise ConfigError(
-                Problem("mptcp.paths", path, f"paths that differ from each other (this is {hosts})")
-            )
+            expected = f"paths that differ from each other (this is {hosts})"
+            raise ConfigError(Problem(f"{keys.KEY}.paths", path, expected))
         found.append(route)
     return found
 

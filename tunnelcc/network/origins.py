@@ -233,9 +233,11 @@ def tunnel(placed: ResolvedTunnel) -> dict[str, Number]:
         "segment": _segment(transport, plain),
     }
     if (paths := layer.paths) is not None:
-        segment = Number(numbers["segment"].text, "derived", "path MTU, options of MPTCP")
-        scheduler = Number(paths.keys.scheduler, *stated(paths.keys, f"{key}.mptcp", "scheduler"))
-        numbers |= {"segment": segment, "scheduler": scheduler}
+        if paths.is_mptcp:
+            segment = Number(numbers["segment"].text, "derived", "path MTU, options of MPTCP")
+            numbers["segment"] = segment
+        where = f"{key}.{paths.keys.KEY}"
+        numbers["scheduler"] = Number(paths.keys.scheduler, *stated(paths.keys, where, "scheduler"))
     if uplinks is not None:
         where = f"{key}.uplinks"
         numbers["routes"] = Number(uplinks.use, *stated(uplinks, where, "use"))

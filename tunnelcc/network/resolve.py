@@ -217,9 +217,9 @@ class _Stacks:
     ) -> PacketTunnel | Relays:
         """Return a tunnel over ``links``, which are those between its gateways."""
         topology, route, below = self.on.topology, links.route, links
-        if keys.mptcp is not None:
-            route, *others = routes_of(topology, route.ends, keys.mptcp)
-            paths = Multipath(keys.mptcp, replace(links, route=route, others=tuple(others)))
+        if keys.multipath is not None:
+            route, *others = routes_of(topology, route.ends, keys.multipath)
+            paths = Multipath(keys.multipath, replace(links, route=route, others=tuple(others)))
             if not keys.entry.CARRIES_PACKETS:
                 return Relays(keys, route, it.sender, paths)
             return PacketTunnel(keys, route, it.sender, paths, it.hears, it.taken)

@@ -33,11 +33,11 @@ class Aggregation:
 
 
 def aggregation(experiment: Experiment, jobs: int | None = None) -> Aggregation:
-    """Measure what several paths bring: those of a tunnel with uplinks, or of MPTCP.
+    """Measure what several paths bring: those of a tunnel with uplinks, of MPTCP, or of QUIC.
 
     The function runs ``experiment``, and the same over each path alone: with TCP in place of MPTCP,
-    also of a tunnel's carriers, or the tunnel without uplinks. ``jobs``: number of processes;
-    default: one per core. Raises ConfigError without several paths, RunError.
+    also of a tunnel's carriers, QUIC with one path, or the tunnel without uplinks. ``jobs``: number
+    of processes; default: one per core. Raises ConfigError without several paths, RunError.
 
         >>> link = {"rate": "5Mbps", "rtt": "20ms"}
         >>> links = {"a": {"between": ["pc", "server"], **link}}
@@ -75,8 +75,8 @@ def over(experiment: Experiment, number: int) -> Experiment:
             flow["route"] = _by_way_of(found.topology, traffic.links.route, routes[number])
     for tunnel in (table.get("tunnel"), *table.get("tunnels", {}).values()):
         if isinstance(tunnel, dict):
-            tunnel.pop("uplinks", None)
-            tunnel.pop("mptcp", None)
+            for key in ("uplinks", "mptcp", "mpquic"):
+                tunnel.pop(key, None)
     alone: Experiment = Experiment.parse(table)
     return alone
 
@@ -96,7 +96,7 @@ def _paths(experiment: Experiment) -> list[str]:
     sets: list[Any] = [it.routes for it in found.tunnels if it.routes]
     sets += [it.below.routes for it in found.kinds if isinstance(it.below, Multipath)]
     if not sets:
-        expected = "several paths: tunnel.uplinks, tunnel.mptcp, or flows.mptcp"
+        expected = "several paths: tunnel.uplinks, tunnel.mptcp, tunnel.mpquic, or flows.mptcp"
         raise ConfigError(Problem("flows", [it.label for it in experiment.flows], expected))
     if len({len(it) for it in sets}) > 1:
         expected = "the same number of paths for all flows and tunnels that have several"

@@ -67,8 +67,9 @@ class Capture:
             if (paths := flow.traffic.paths) is not None:
                 own = flow.traffic.multipath is not None
                 where = flow.traffic.key if own else network.tunnel_key(flow.traffic)
-                key = f"{where}.mptcp.paths"
-                expected = "no value with a capture, which knows no options of MPTCP"
+                unknown = "options of MPTCP" if paths.is_mptcp else "packets of Multipath QUIC"
+                key = f"{where}.{paths.keys.KEY}.paths"
+                expected = f"no value with a capture, which knows no {unknown}"
                 raise ConfigError(Problem(key, list(paths.keys.paths), expected))
         return {
             "file": os.devnull if self.file is None else str(self.file),

@@ -180,7 +180,7 @@ class _Builder:
         return alike | tcp  # and what the flow has beside "tcp"
 
     def _multipath(self, layer: Multipath | None) -> Spec | None:
-        """The paths of a connection of MPTCP; None: it has one."""
+        """The paths of a connection with several; None: it has one."""
         if layer is None:
             return None
         paths = zip(layer.keys.paths, layer.routes, strict=True)

@@ -105,13 +105,16 @@ def quic_tunnel(entry: QuicDatagramEntry, placed: ResolvedTunnel, hops: Sequence
         },
         "payloads": payloads,
         "datagrams": datagrams,
-        "quic": quic_connection(entry.quic, tunnel.below.mtu, tunnel.versions.outer),
+        "quic": quic_connection(
+            entry.quic, tunnel.below.mtu, tunnel.versions.outer, has_paths=tunnel.paths is not None
+        ),
         "sockets": {
             it: udp_socket(placed, it, entry.asked_buffer, _cost(placed, encapsulates=False))
             for it in ("client", "server")
         },
         "carrier_cc": congestion(keys.carrier_cc),
         "route": hops[0]["route"],
+        "multipath": hops[0]["multipath"],
     }
 
 

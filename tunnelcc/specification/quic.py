@@ -19,11 +19,19 @@ def flow_quic(traffic: Traffic) -> tuple[Spec, Spec]:
     return settings, congestion(cc) | {"parameters": parameters}
 
 
-def quic_connection(quic: Quic, mtu: int, ip: int) -> Spec:
-    """Settings of a connection whose hosts send packets of at most ``mtu`` bytes, of IP ``ip``."""
+def quic_connection(quic: Quic, mtu: int, ip: int, *, has_paths: bool = False) -> Spec:
+    """Settings of a connection whose hosts send packets of at most ``mtu`` bytes, of IP ``ip``.
+
+    ``has_paths``: it has several. Then no connection ID is empty (draft-ietf-quic-multipath-21,
+    section 2.1): an end that chose none has one as long as its peer's.
+    """
+    ids = quic.packets.id_to_server, quic.packets.id_to_client
+    missing = [max(ids) if has_paths and not it else 0 for it in ids]
     overhead = {"client": quic.overhead(is_up=True), "server": quic.overhead(is_up=False)}
+    overhead = {end: it + more for (end, it), more in zip(overhead.items(), missing, strict=True)}
     first = {"client": quic.packets.first_to_server, "server": quic.packets.first_to_client}
     packets = {"header": datagram_headers(ip), "mtu": mtu, "overhead": overhead, "first": first}
+    packets["path_id"] = max(ids) if has_paths else 0
     return {
         "packets": same(quic.packets, "QuicPacketsSpec") | packets,
         "acks": same(quic.acks, "QuicAcksSpec"),

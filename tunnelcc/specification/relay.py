@@ -88,7 +88,7 @@ def carrier(relays: Relays) -> Spec:
     assert isinstance(entry, RelayEntry)
     ip = relays.versions.inner
     spec = carrier_tcp(transport, transport.mss, ip, entry.carrier, relays.keys)
-    return spec if relays.paths is None else subflow_tcp(spec)
+    return spec if relays.keys.mptcp is None else subflow_tcp(spec)
 
 
 def relay_tunnel(entry: RelayEntry, placed: ResolvedTunnel, hops: Sequence[Spec]) -> Spec:
@@ -106,7 +106,8 @@ def relay_tunnel(entry: RelayEntry, placed: ResolvedTunnel, hops: Sequence[Spec]
         "mux": entry.mux and _mux(entry.mux, tunnel),
         "kcp": entry.kcp and _kcp(tunnel, entry.kcp, ip),
         "rudp": entry.rudp and tunnel.rate and _rudp(tunnel.rate, entry.rudp, ip),
-        "quic": entry.quic and quic_connection(entry.quic, mtu, ip),
+        "quic": entry.quic
+        and quic_connection(entry.quic, mtu, ip, has_paths=placed.layer.paths is not None),
         "sockets": relay_sockets(entry, placed) if _reads_socket(entry) else {},
         "udp": same(entry.udp, "RelayDatagramSpec") if entry.udp else {},
         "hops": hops,

@@ -6,9 +6,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tunnelcc.config import Hosts, Tcp, Tunnel
+from tunnelcc.config.multipath import Mptcp
 from tunnelcc.config.tcp import TIMESTAMP_BYTES
 from tunnelcc.hosts.kernels import kernels
-from tunnelcc.network.multipath import MAPPING, SEGMENT_OPTIONS, SYN_OPTIONS
+from tunnelcc.network.multipath import MAPPING, SYN_OPTIONS
 from tunnelcc.network.transport import UNSCALED_WINDOW, Transport, full_segments
 from tunnelcc.specification.parts import Spec, nanoseconds, same
 
@@ -55,7 +56,7 @@ def flow_tcp(transport: Transport, window: int | None, ip: int) -> Spec:
 def subflow_tcp(spec: Spec) -> Spec:
     """Return the settings ``spec`` with the options that a subflow of MPTCP has in its headers."""
     return spec | {
-        "header_bytes": spec["header_bytes"] + SEGMENT_OPTIONS,
+        "header_bytes": spec["header_bytes"] + Mptcp.SEGMENT_OPTIONS,
         "syn_bytes": spec["syn_bytes"] + SYN_OPTIONS,
         "mapping_bytes": MAPPING,
     }

@@ -189,6 +189,9 @@ BAD_VALUES = {
     "tunnel.mptcp.paths": ["a", [], ["a"], ["a", 5], ["a", ["b"]], 5],
     "tunnel.mptcp.backup": ["a", ["a"], [5], 5],
     "tunnel.mptcp.scheduler": ["fastest", "", 5],
+    "tunnel.mpquic.paths": ["a", [], ["a"], ["a", 5], ["a", ["b"]], 5],
+    "tunnel.mpquic.backup": ["a", ["a"], [5], 5],
+    "tunnel.mpquic.scheduler": ["default", "", 5],
     "tunnel.uplinks.rates": [[], ["0bps", "1Mbps"], [1e6], "1Mbps", ["1Mbps"], [["1Mbps"]], 5],
     "tunnel.uplinks.weights": [[], [0, 1], [-1, 1], ["1", "2"], 2, [[1, 1]], [1, 1e7], [True, 1]],
     "tunnel.uplinks.reorder_size": [-1, 65537, "64", 1.5, True],
@@ -355,7 +358,7 @@ def _settings_around(key: str) -> dict[str, object]:
             f"{where}.between": ["client", "server"],
             f"{group}.routes": [["client", "server"]],
         }
-    if table == "mptcp":
+    if table in ("mptcp", "mpquic"):
         around |= {f"{group}.paths": ["b", "c"]}
     if key in ("flows.stream_window", "flows.connection_window") or name.startswith("first_"):
         around |= {"flows.transport": "quic"}

@@ -392,6 +392,7 @@ ARRIVALS = {
 ELSEWHERE = {
     "title", "flows.mptcp.paths", "flows.mptcp.backup", "flows.mptcp.scheduler",
     "tunnel.mptcp.paths", "tunnel.mptcp.backup", "tunnel.mptcp.scheduler",
+    "tunnel.mpquic.paths", "tunnel.mpquic.backup", "tunnel.mpquic.scheduler",
     "flows.interarrival", "flows.bytes_shape", "flows.bytes_most", "flows.user",
     "hosts.tcp_adv_win_scale", "path.trace", "tunnel.version", "tunnel.under.version",
 }  # fmt: skip

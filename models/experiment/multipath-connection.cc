@@ -1,18 +1,18 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  */
-#include "mptcp-connection.h"
+#include "multipath-connection.h"
 
 namespace tunnelcc
 {
 
-MptcpConnection
+MultipathConnection
 JoinSubflows(EventLoop& loop,
              const TcpSpec& tcp,
              const MultipathSpec& multipath,
              const std::vector<Leg*>& subflows)
 {
-    MptcpConnection connection{.subflows = subflows, .ends = {}, .mappings = {}};
+    MultipathConnection connection{.legs = subflows, .ends = {}, .mappings = {}, .quic = {}};
     connection.ends = MakePerEnd(End::CLIENT, [&](End end) {
         return std::make_unique<MptcpEndpoint>(loop, tcp, multipath, end == End::CLIENT);
     });
