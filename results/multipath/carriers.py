@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Simulate carriers with MPTCP, and bonded tunnels whose link slows down.
+"""Simulate carriers of MPTCP and Multipath QUIC, and bonded tunnels whose link slows down.
 
 ``.venv/bin/python results/multipath/carriers.py`` writes ``carriers.csv`` beside this file.
 """
@@ -23,6 +23,8 @@ SECONDS = {
     "5 Mbit/s, 60 ms, 1 %": ("5Mbps", "60ms", "1%"),
 }  # fmt: skip
 RELAY, VPN = {"name": "shadowsocks"}, {"name": "openvpn-2.6-tcp"}
+QUIC_RELAY, QUIC_VPN = {"name": "gost-quic"}, {"name": "connect-ip"}
+IN_TURN = {**PATHS, "scheduler": "round-robin"}
 #: Line → the tunnel, and keys of the flow. "alone" is over the fast path.
 CARRIERS: dict[str, tuple[dict[str, Any] | None, dict[str, Any]]] = {
     "MPTCP": (None, {"mptcp": PATHS}),
@@ -31,6 +33,12 @@ CARRIERS: dict[str, tuple[dict[str, Any] | None, dict[str, Any]]] = {
     "relay, BBR": ({**RELAY, "cc": "bbr", "mptcp": PATHS}, {}),
     "VPN over TCP, alone": (VPN, {}),
     "VPN over TCP": ({**VPN, "mptcp": PATHS}, {}),
+    "QUIC relay, alone": (QUIC_RELAY, {}),
+    "QUIC relay": ({**QUIC_RELAY, "mpquic": PATHS}, {}),
+    "QUIC relay, BBR": ({**QUIC_RELAY, "cc": "bbr", "mpquic": PATHS}, {}),
+    "QUIC VPN, alone": (QUIC_VPN, {}),
+    "QUIC VPN": ({**QUIC_VPN, "mpquic": PATHS}, {}),
+    "QUIC VPN, in turn": ({**QUIC_VPN, "mpquic": IN_TURN}, {}),
 }
 _BOTH = {"routes": [["client", "y", "server"]]}
 _BUFFER = {"reorder_size": 256, "reorder_time": "60ms"}
@@ -42,6 +50,9 @@ SLOWS: dict[str, tuple[dict[str, Any] | None, dict[str, Any]]] = {
     "measured": ({**_BOND, "uplinks": {**_BOTH, "use": "measured"}}, {}),
     "weights, buffer": ({**_BOND, "uplinks": {**_BOTH, "use": "weights", **_BUFFER}}, {}),
     "measured, buffer": ({**_BOND, "uplinks": {**_BOTH, "use": "measured", **_BUFFER}}, {}),
+    "QUIC relay": ({**QUIC_RELAY, "mpquic": PATHS}, {}),
+    "QUIC VPN": ({**QUIC_VPN, "mpquic": PATHS}, {}),
+    "QUIC VPN, in turn": ({**QUIC_VPN, "mpquic": IN_TURN}, {}),
 }
 
 
