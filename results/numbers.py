@@ -243,6 +243,7 @@ def pages() -> list[Path]:
     """Return the pages whose numbers are looked after."""
     inside = [*sorted((ROOT / "docs/pages/results").glob("*.md"))]
     inside += sorted((ROOT / "docs/pages/questions").glob("*.md"))
+    inside += sorted((ROOT / "scenarios/papers").glob("*/README.md"))
     return [ROOT / "README.md", *inside]
 
 
