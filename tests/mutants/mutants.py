@@ -25,6 +25,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from queue import SimpleQueue
 
@@ -85,11 +86,15 @@ CPP: Mapping[str, tuple[int, Sequence[str], Sequence[str]]] = {
         ["tunnelcc-transport-.*"],
     ),
     "fec": (6, ["models/fec/*.cc"], ["tunnelcc-fec", "tunnelcc-programs-fec"]),
-    "quic": (8, ["models/quic/*.cc"], ["tunnelcc-quic-.*"]),
-    "arq": (6, ["models/arq/*.cc"], ["tunnelcc-arq-.*"]),
-    "tunnel": (6, ["models/tunnel/*.cc"], ["tunnelcc-tunnel.*", "tunnelcc-quic-datagrams"]),
-    "host": (6, ["models/host/cpu.h"], ["tunnelcc-host"]),
-    "traffic": (4, ["models/traffic/*.cc"], ["tunnelcc-traffic"]),
+    "quic": (8, ["models/quic/*.cc", "models/quic/*.h"], ["tunnelcc-quic-.*"]),
+    "arq": (6, ["models/arq/*.cc", "models/arq/*.h"], ["tunnelcc-arq-.*"]),
+    "tunnel": (
+        6,
+        ["models/tunnel/*.cc", "models/tunnel/*.h"],
+        ["tunnelcc-tunnel.*", "tunnelcc-quic-datagrams"],
+    ),
+    "host": (6, ["models/host/*.h"], ["tunnelcc-host"]),
+    "traffic": (4, ["models/traffic/*.cc", "models/traffic/*.h"], ["tunnelcc-traffic"]),
 }
 
 SWAPS = {
@@ -250,13 +255,28 @@ class PythonTests:
             file.write_text(text, encoding="utf-8")
 
 
+@cache
+def _included(path: Path) -> frozenset[Path]:
+    """Return the files of the models that a file includes, and those that they do."""
+    found: set[Path] = set()
+    left = [path]
+    while left:
+        file = left.pop()
+        for name in re.findall(r'^#include "(.*)"$', file.read_text("utf-8"), re.MULTILINE):
+            for place in (file.parent, ROOT / "models", ROOT / "tests/models"):
+                if (place / name).is_file() and place / name not in found:
+                    found.add(place / name)
+                    left.append(place / name)
+    return frozenset(found)
+
+
 class CppTests:
     """Runs suites with one changed file. One at a time.
 
     It is linked before the objects of `make models`: the linker takes the first of two functions
     with one name. They are optimised little (-O1), so that functions of other files are called and
     not copied. What a file includes is compiled once, and of the tests only its room's are linked.
-    With a header, the room's tests are compiled again, and nothing else.
+    With a header, all files of the room that include it are compiled again, and its tests.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -288,28 +308,36 @@ class CppTests:
         source, object_ = self._directory / origin.name, self._directory / "changed.o"
         program = self._directory / "tunnelcc-tests"
         text = origin.read_text(encoding="utf-8")
-        rooms = [re.match(r"tunnelcc-(\w+)", suite) for suite in CPP[room][2]]
-        kept = "|".join(
-            ["support_", f"{room.split('/')[0]}_", *(f"{it[1]}_" for it in rooms if it)]
-        )
+        own = room.split("/")[0]
+        named = [re.match(r"tunnelcc-(\w+)", suite) for suite in CPP[room][2]]
+        rooms = list(dict.fromkeys([own, *(it[1] for it in named if it)]))
         if origin.suffix == ".h":
-            place = self._directory / origin.relative_to(ROOT / "models")
-            place.parent.mkdir(exist_ok=True)
-            place.write_text(mutant.apply(text), encoding="utf-8")
-            tests = ROOT / "tests/models"
-            source = self._directory / "changed.cc"
-            lines = (f'#include "{it}"\n' for it in sorted((tests / room).glob("*.cc")))
-            source.write_text("".join(lines), encoding="utf-8")
-            compile_ = f"{self._compiler(origin)} -iquote {self._directory} -I{tests}"
+            # Its copy comes first, so that its guard keeps the original out.
+            source.write_text(mutant.apply(text), encoding="utf-8")
+            unit = self._directory / "changed.cc"
+            models = [path for it in rooms for path in sorted((ROOT / "models" / it).glob("*.cc"))]
+            files = [path for path in models if origin in _included(path)]
+            # The suites of a room are one unit.
             kept = "support_"
+            for it in rooms:
+                suites = sorted((ROOT / "tests/models" / it).glob("*.cc"))
+                if any(origin in _included(path) for path in suites):
+                    files += suites
+                else:
+                    kept += f"|{it}_"
+            unit.write_text("".join(f'#include "{it}"\n' for it in files), encoding="utf-8")
+            compile_ = f"{self._compiler(origin)} -O0 -include {source} -I{ROOT / 'tests/models'}"
+            source = unit
         else:
             source.write_text(mutant.apply(text), encoding="utf-8")
             compile_ = f"{self._compiler(origin)} -include {self._headers(origin, text)}"
+            kept = "|".join(["support_", *(f"{it}_" for it in rooms)])
         if self._runs(f"{compile_} -o {object_} -c {source}"):
             return "invalid"
-        # Tests of other rooms are left out.
-        unit = rf" \S+/unity_(?!{kept})\w+_cxx\.cxx\.o"
-        others = [it for it in re.findall(unit, self._link) if "/tunnelcc-tests.dir/" in it]
+        # Tests of other rooms are left out: their units, and files that are none.
+        tests = re.findall(r" \S+/tunnelcc-tests\.dir/\S+\.o", self._link)
+        kept = rf".*/(unity_({kept})cxx\.cxx|tests/models/({kept.replace('_', '')})/.*)\.o"
+        others = [it for it in tests if not re.fullmatch(kept, it)]
         link = self._link.replace(" -o tunnelcc-tests ", f" -o {program} ")
         for other in others:
             link = link.replace(other, "", 1)
@@ -409,7 +437,8 @@ def _judged(mutants: Sequence[Mutant], jobs: int) -> Iterator[tuple[Mutant, str]
             )
             return verdict
 
-        first = {(it.room, it.file): it for it in reversed(mutants)}  # of each file, not changed
+        # Of each room a source and a header, not changed: the tests are the same.
+        first = {(it.room, Path(it.file).suffix): it for it in reversed(mutants)}
         unchanged = [replace(it, becomes=it.was) for it in first.values()]
         with ThreadPoolExecutor(jobs) as pool:
             for it, verdict in zip(unchanged, pool.map(judge, unchanged), strict=True):

@@ -12,6 +12,8 @@
 
 #include <algorithm>
 #include <deque>
+#include <map>
+#include <random>
 #include <utility>
 #include <vector>
 
@@ -207,6 +209,247 @@ TEST_CASE(SimulationTestCase, WindowTest, "The window moves with the reader alon
     NS_TEST_EXPECT_MSG_EQ((connection.client.Limits().Get() == SendLimit::RECEIVE_WINDOW),
                           true,
                           "limit");
+}
+
+TEST_CASE(ns3::TestCase,
+          RudpSenderTest,
+          "A sender keeps what the peer has not read, or what is neither acknowledged nor given up")
+{
+    struct Known
+    {
+        uint16_t length;
+        bool isAcked;
+        bool isGivenUp;
+    };
+
+    std::mt19937 random(4);
+    for (int round = 0; round < 40; ++round)
+    {
+        const uint32_t window = 1 + random() % 20;
+        RudpSender sender(window);
+        std::map<uint32_t, Known> kept;
+        uint32_t next = 0;
+        uint32_t read = 0;
+        uint64_t resent = 0;
+        auto forget = [&] {
+            while (!kept.empty() && kept.begin()->first < read &&
+                   (kept.begin()->second.isAcked || kept.begin()->second.isGivenUp))
+            {
+                kept.erase(kept.begin());
+            }
+        };
+        for (int i = 0; i < 400; ++i)
+        {
+            const bool hasRoom = next - read < window;
+            NS_TEST_ASSERT_MSG_EQ(sender.HasRoom(), hasRoom, "room for " << next);
+            const uint32_t some = next - std::min<uint32_t>(next, random() % 30);
+            switch (random() % 5)
+            {
+            case 0:
+            case 1:
+                if (hasRoom)
+                {
+                    const auto length = static_cast<uint16_t>(1 + random() % 1000);
+                    NS_TEST_ASSERT_MSG_EQ(sender.Add(length), next, "its number");
+                    kept[next++] = {length, false, false};
+                }
+                break;
+            case 2:
+                sender.OnAck(some);
+                if (kept.contains(some))
+                {
+                    kept[some].isAcked = true;
+                }
+                break;
+            case 3:
+                if (!kept.contains(some) || !kept[some].isGivenUp) // once each
+                {
+                    sender.GiveUp(some);
+                    if (kept.contains(some))
+                    {
+                        kept[some].isGivenUp = !kept[some].isAcked;
+                    }
+                    forget();
+                }
+                break;
+            default:
+                // The peer has read what it has; an older count comes late.
+                read = std::max(read, some);
+                sender.OnRead(some);
+                forget();
+                sender.OnResend();
+                ++resent;
+            }
+            uint64_t bytes = 0;
+            uint64_t givenUp = 0;
+            for (const auto& [number, it] : kept)
+            {
+                bytes += it.isAcked ? 0 : it.length;
+                givenUp += it.isGivenUp && !it.isAcked;
+                NS_TEST_ASSERT_MSG_EQ(sender.IsMissing(number), !it.isAcked, number);
+                NS_TEST_ASSERT_MSG_EQ(sender.LengthOf(number), it.length, number);
+            }
+            NS_TEST_ASSERT_MSG_EQ(sender.BytesInFlight(), bytes, "under way");
+            NS_TEST_ASSERT_MSG_EQ(sender.GivenUp(), givenUp, "given up");
+            NS_TEST_ASSERT_MSG_EQ(sender.LengthOf(next), 0, "not sent yet");
+            NS_TEST_ASSERT_MSG_EQ(sender.IsMissing(next), false, "not sent yet");
+            if (!kept.empty() && kept.begin()->first > 0)
+            {
+                const uint32_t gone = kept.begin()->first - 1;
+                NS_TEST_ASSERT_MSG_EQ(sender.LengthOf(gone), 0, "removed");
+            }
+            NS_TEST_ASSERT_MSG_EQ(sender.Counters().packets, next + resent, "sent");
+            NS_TEST_ASSERT_MSG_EQ(sender.Counters().resent, resent, "again");
+        }
+    }
+}
+
+TEST_CASE(ns3::TestCase,
+          RudpReceiverTest,
+          "A receiver has what is in order, and counts a packet as read with its first byte")
+{
+    std::mt19937 random(5);
+    for (int round = 0; round < 40; ++round)
+    {
+        RudpReceiver receiver(8);
+        std::map<uint32_t, uint16_t> there; // not read
+        uint32_t read = 0;
+        uint32_t next = 0;
+        uint64_t begun = 0;
+        uint64_t total = 0;
+        std::vector<uint32_t> acks;
+        for (int i = 0; i < 300; ++i)
+        {
+            if (random() % 3)
+            {
+                const uint32_t back = std::min<uint32_t>(read, random() % 3);
+                const uint32_t number = read - back + random() % 8;
+                if (number >= read + 8)
+                {
+                    continue; // beyond the window
+                }
+                const auto length = static_cast<uint16_t>(1 + number % 5);
+                const bool isNew = number >= read && !there.contains(number);
+                receiver.OnData(number, length);
+                if (isNew)
+                {
+                    there[number] = length;
+                }
+                if (isNew || std::find(acks.begin(), acks.end(), number) == acks.end())
+                {
+                    acks.push_back(number);
+                }
+                while (there.contains(next))
+                {
+                    ++next;
+                }
+            }
+            else if (receiver.Readable() > 0)
+            {
+                uint64_t left = 1 + random() % receiver.Readable();
+                receiver.Read(left);
+                total += left;
+                while (left > begun)
+                {
+                    begun += there.at(read);
+                    there.erase(read++);
+                }
+                begun -= left;
+            }
+            uint64_t readable = begun;
+            for (uint32_t number = read; number < next; ++number)
+            {
+                readable += there.at(number);
+            }
+            NS_TEST_ASSERT_MSG_EQ(receiver.Readable(), readable, "in order");
+            NS_TEST_ASSERT_MSG_EQ(receiver.PacketsRead(), read, "read");
+            NS_TEST_ASSERT_MSG_EQ(receiver.TotalRead(), total, "bytes read");
+            NS_TEST_ASSERT_MSG_EQ((receiver.Acks() == acks), true, "to acknowledge");
+            if (random() % 9 == 0)
+            {
+                receiver.Acks().clear();
+                acks.clear();
+            }
+        }
+    }
+}
+
+TEST_CASE(
+    SimulationTestCase,
+    RudpPacerTest,
+    "Threads send in the order in which they asked; a burst is over beyond its size, and then "
+    "its thread sleeps for what it takes at the rate")
+{
+    struct Thread final : RudpThread
+    {
+        Thread(RudpPacer& its, uint32_t size, std::vector<std::pair<int64_t, uint32_t>>& log)
+            : pacer(its),
+              bytes(size),
+              sent(log)
+        {
+        }
+
+        uint32_t Send(int64_t now) override
+        {
+            sent.emplace_back(now, bytes);
+            return bytes;
+        }
+
+        void GoOn(int64_t now) override
+        {
+            if (--left > 0)
+            {
+                pacer.Ask(now, *this);
+            }
+        }
+
+        RudpPacer& pacer;
+        uint32_t bytes;
+        std::vector<std::pair<int64_t, uint32_t>>& sent;
+        int left{3};
+    };
+
+    RudpPacer pacer(TestLoop(), 1'000, 1e6); // a byte a microsecond
+    NS_TEST_EXPECT_MSG_EQ(pacer.Rate(), 1e6, "as told");
+    std::vector<std::pair<int64_t, uint32_t>> sent;
+    Thread one(pacer, 500, sent);
+    Thread other(pacer, 501, sent);
+    At(MS, [&] { one.pacer.Ask(MS, one); });
+    // 500 + 500 are no more than 1000; with the third they take 1.5 ms.
+    At(MS + 100 * US, [&] { other.pacer.Ask(MS + 100 * US, other); });
+    RunUntil(SECOND);
+    const std::vector<std::pair<int64_t, uint32_t>> expected{
+        {MS, 500},
+        {MS, 500},
+        {MS, 500},             // beyond: sleeps until 2.5 ms
+        {MS + 1500 * US, 501}, // waited for it
+        {MS + 1500 * US, 501}, // 1002: sleeps for 1.002 ms
+        {MS + 2502 * US, 501},
+    };
+    NS_TEST_EXPECT_MSG_EQ((sent == expected), true, "in bursts");
+
+    // A burst that took its time already needs no sleep.
+    sent.clear();
+    Thread late(pacer, 700, sent);
+    late.left = 1;
+    // 501 bytes of the burst that began at 3.502 ms were sent; at 1 s all is long over.
+    At(SECOND, [&] { late.pacer.Ask(SECOND, late); });
+    RunUntil(SECOND);
+    late.left = 2;
+    pacer.SetRate(0.5e6);
+    At(SECOND + 10, [&] { late.pacer.Ask(SECOND + 10, late); });
+    RunUntil(2 * SECOND);
+    // 701 + … the first ended a burst without a sleep; two of 700 are another: 1400 at half the
+    // rate are 2.8 ms from the first of them on, and nobody waits for that.
+    const std::vector<std::pair<int64_t, uint32_t>> then{{SECOND, 700},
+                                                         {SECOND + 10, 700},
+                                                         {SECOND + 10, 700}};
+    NS_TEST_EXPECT_MSG_EQ((sent == then), true, "at once");
+    sent.clear();
+    late.left = 1;
+    At(2 * SECOND, [&] { late.pacer.Ask(2 * SECOND, late); });
+    RunUntil(2 * SECOND);
+    NS_TEST_EXPECT_MSG_EQ(sent.size(), 1, "the sleep is over");
 }
 
 } // namespace

@@ -7,6 +7,7 @@
  * Checks the host's processor: cores, one run queue, threads, switches, machines that hosts share.
  */
 #include "host/cpu.h"
+#include "host/tcp-memory.h"
 #include "support/simulation-test-case.h"
 
 #include <algorithm>
@@ -258,5 +259,121 @@ class TwoThreadsTest : public SimulationTestCase
 };
 
 ADD_CASE(TwoThreadsTest, "Ends of work of two threads come in order of time, then of rank");
+
+TEST_CASE(SimulationTestCase,
+          ChosenCoreTest,
+          "Of two cores that are busy for as long, a thread takes its own, else the first")
+{
+    const char a{};
+    const char b{};
+    const char c{};
+    Cores cores(TestLoop(), 2, 3);
+    Cpu cpu(cores, 1);
+    cpu.Run(0, 10, &a);
+    cpu.Run(0, 10, &b);
+    NS_TEST_EXPECT_MSG_EQ(cpu.Run(0, 5, &b), 15, "its own: no switch");
+    NS_TEST_EXPECT_MSG_EQ(cpu.Run(0, 5, &c), 18, "the one that is free first, with a switch");
+    NS_TEST_EXPECT_MSG_EQ(cpu.Run(15, 5, &b), 20, "its own at the moment at which it is free");
+    NS_TEST_EXPECT_MSG_EQ(cpu.Run(18, 5, &a), 26, "that of c, with a switch");
+    NS_TEST_EXPECT_MSG_EQ(cpu.Busy(26), 10 + 10 + 5 + 8 + 5 + 8, "switches count");
+
+    // Urgent work goes where urgent work ends first, then where other work does.
+    Cores two(TestLoop(), 2, 0);
+    Cpu pair(two, 1);
+    pair.Run(0, 100, &a);
+    pair.Run(0, 50, &b);
+    NS_TEST_EXPECT_MSG_EQ(pair.Run(0, 10, &c, true), 10, "both have no urgent work");
+    NS_TEST_EXPECT_MSG_EQ(pair.Run(0, 10, &c), 70, "it put off the shorter one");
+    NS_TEST_EXPECT_MSG_EQ(pair.Run(0, 10, &c, true), 10, "the other one has none yet");
+    NS_TEST_EXPECT_MSG_EQ(pair.Run(0, 10, &a, true), 20, "now both have");
+}
+
+TEST_CASE(SimulationTestCase,
+          SharedSwitchTest,
+          "On a machine that hosts share, each pays for the switches to its threads")
+{
+    const char a{};
+    const char b{};
+    Cores cores(TestLoop(), 1, 4);
+    Cpu one(cores, 1);
+    Cpu other(cores, 2);
+    NS_TEST_EXPECT_MSG_EQ(one.Run(0, 10, &a), 10, "the first");
+    NS_TEST_EXPECT_MSG_EQ(other.Run(0, 10, &b), 19, "a switch, and 10 at twice the speed");
+    NS_TEST_EXPECT_MSG_EQ(other.Run(12, 10, &b, true), 17, "it begins at once");
+    NS_TEST_EXPECT_MSG_EQ(one.Busy(12), 10, "done");
+    NS_TEST_EXPECT_MSG_EQ(other.Busy(17), 7, "2 before, and 5 urgent ones");
+    NS_TEST_EXPECT_MSG_EQ(other.Busy(23), 13, "the rest goes on");
+    NS_TEST_EXPECT_MSG_EQ(other.Busy(24), 14, "to its end");
+    NS_TEST_EXPECT_MSG_EQ(other.Busy(SECOND), 14, "and no further");
+}
+
+TEST_CASE(SimulationTestCase,
+          LoadTest,
+          "Programs with cores of their own add to what a host's CPU has done")
+{
+    struct Load final : CpuLoad
+    {
+        int64_t Busy(int64_t now) const override
+        {
+            return now / 2;
+        }
+    } load;
+
+    Cores cores(TestLoop(), 3, 0);
+    Cpu cpu(cores, 1);
+    cpu.AddLoad(load);
+    cpu.AddLoad(load);
+    cpu.Run(0, 10, &load);
+    NS_TEST_EXPECT_MSG_EQ(cpu.Busy(8), 8 + 2 * 4, "work, and two loads");
+    NS_TEST_EXPECT_MSG_EQ(cpu.Busy(100), 10 + 2 * 50, "work, and two loads");
+    NS_TEST_EXPECT_MSG_EQ(cpu.Duration(10), 10, "at speed 1");
+    NS_TEST_EXPECT_MSG_EQ(Cpu(cores, 0.5).Duration(10), 20, "at half of it");
+}
+
+TEST_CASE(ns3::TestCase,
+          TcpMemoryTest,
+          "Thresholds of TCP's memory are a half, two thirds and all of tcp_mem, as Linux sets "
+          "them at boot")
+{
+    TcpMemory memory(600, 10);
+    memory.AddSocket();
+    memory.AddSocket();
+    NS_TEST_EXPECT_MSG_EQ(memory.IsLimited(), true, "there is a limit");
+    NS_TEST_EXPECT_MSG_EQ(memory.Reserve(), 10, "as told");
+    NS_TEST_EXPECT_MSG_EQ(TcpMemory::GUARANTEED, 4'096, "tcp_wmem, the minimum");
+    // tcp_should_expand_sndbuf(): below the first threshold alone.
+    memory.Charge(299);
+    NS_TEST_EXPECT_MSG_EQ(memory.LetsSendBuffersGrow(), true, "below");
+    memory.Charge(1);
+    NS_TEST_EXPECT_MSG_EQ(memory.LetsSendBuffersGrow(), false, "300 is no longer below");
+    NS_TEST_EXPECT_MSG_EQ(memory.LetsWindowsGrow(), true, "no pressure");
+    // __sk_mem_raise_allocated(): pressure above the second, until below the first.
+    memory.Charge(100);
+    NS_TEST_EXPECT_MSG_EQ(memory.IsUnderPressure(), false, "400 is not above");
+    NS_TEST_EXPECT_MSG_EQ(memory.Suppresses(600), false, "without pressure nobody is");
+    memory.Charge(1);
+    NS_TEST_EXPECT_MSG_EQ(memory.IsUnderPressure(), true, "401 is");
+    NS_TEST_EXPECT_MSG_EQ(memory.LetsWindowsGrow(), false, "pressure");
+    NS_TEST_EXPECT_MSG_EQ(memory.Suppresses(299), false, "less than half of the limit");
+    NS_TEST_EXPECT_MSG_EQ(memory.Suppresses(300), true, "one of two sockets holds its share");
+    memory.Charge(-101);
+    NS_TEST_EXPECT_MSG_EQ(memory.IsUnderPressure(), true, "300 is not below the first");
+    NS_TEST_EXPECT_MSG_EQ(memory.LetsSendBuffersGrow(), false, "pressure");
+    memory.Charge(-1);
+    NS_TEST_EXPECT_MSG_EQ(memory.IsUnderPressure(), false, "299 is");
+    NS_TEST_EXPECT_MSG_EQ(memory.LetsSendBuffersGrow(), true, "as before");
+    NS_TEST_EXPECT_MSG_EQ(memory.Total(), 299, "in all");
+    memory.Charge(300);
+    NS_TEST_EXPECT_MSG_EQ(memory.Suppresses(0), false, "599");
+    memory.Charge(1);
+    NS_TEST_EXPECT_MSG_EQ(memory.Suppresses(0), true, "the limit: every socket");
+
+    TcpMemory none(0, 10);
+    none.AddSocket();
+    none.Charge(INT64_MAX);
+    NS_TEST_EXPECT_MSG_EQ(none.IsLimited(), false, "no limit");
+    NS_TEST_EXPECT_MSG_EQ(none.IsUnderPressure(), false, "no pressure");
+    NS_TEST_EXPECT_MSG_EQ(none.Suppresses(INT64_MAX), false, "nobody");
+}
 
 } // namespace

@@ -117,3 +117,54 @@ def test_limits_of_keys_are_allowed():
     with pytest.raises(tc.ConfigError, match="interval"):
         queue("codel", interval="60.5s")
     assert queue("red", min_threshold="1B", max_threshold="2B").min_threshold.bytes == 1
+
+
+#: Discipline, key → the least and the greatest value, and others that are out of range.
+LIMITS = [
+    ("codel", "target", ["1us", "60s"], ["0.9us", "61s", 0]),
+    ("codel", "interval", ["0.1ms", "60s"], ["0.09ms", "61s"]),
+    ("fq-codel", "quantum", [64, 2**20], [63, 2**20 + 1]),
+    ("fq-codel", "queues", [1, 65536], [0, 65537]),
+    ("pie", "alpha", [0, 100], [-0.1, 100.1]),
+    ("pie", "beta", [0, 100], [-0.1, 100.1]),
+    ("pie", "burst", ["0s", "1us", "60s"], ["0.9us", "61s"]),
+    ("dualpi2", "step", ["1us", "60s"], ["0.9us", "61s", 0]),
+    ("dualpi2", "coupling", [0.1, 100], [0.09, 100.1]),
+    ("dualpi2", "classic_share", [0.001, 1], [0, 1.01]),
+    ("red", "weight", [1e-9, 1], [0, 1.01]),
+    ("red", "max_probability", [0.001, 1], [0, 1.01]),
+    ("cake", "mpu", [0, 256], [257, -1]),
+    ("cake", "rtt", ["1us", "60s"], ["0.9us", "61s", 0]),
+]
+
+
+@pytest.mark.parametrize(("name", "key", "allowed", "refused"), LIMITS)
+def test_each_key_takes_its_limits_and_nothing_beyond(name, key, allowed, refused):
+    for value in allowed:
+        queue(name, **{key: value})
+    for value in refused:
+        with pytest.raises(tc.ConfigError, match=key):
+            queue(name, **{key: value})
+
+
+@pytest.mark.parametrize(
+    ("least", "most", "fits"),
+    [("5p", "15p", True), ("5p", "5p", False), ("6p", "5p", False), ("1B", "1kB", True)],
+)
+def test_thresholds_of_red_rise(least, most, fits):
+    if fits:
+        queue("red", min_threshold=least, max_threshold=most)
+    else:
+        with pytest.raises(tc.ConfigError, match="min_threshold"):
+            queue("red", min_threshold=least, max_threshold=most)
+
+
+def test_what_is_stated_of_cake_counts_before_its_keyword():
+    raw = queue("cake")
+    assert (raw.rtt, raw.isolation) == (0.1, "triple-isolate")  # tc-cake(8)
+    assert raw.counted == (14, 0, "none")  # Ethernet's header, which the kernel counts
+    stated = queue("cake", overhead="ethernet", mpu=0, cells="ptm")
+    assert stated.counted == (38, 0, "ptm")
+    assert queue("cake", overhead="docsis", mpu=100).shaped_bytes(40) == 100
+    assert stated.shaped_bytes(26) == 64 + 1  # just one part of 64
+    assert stated.shaped_bytes(27) == 65 + 2

@@ -69,3 +69,16 @@ def test_the_series_for_many_degrees_of_freedom_is_the_ratio_of_gamma_functions(
     factors = [math.log1p(0.5 / k) for k in range(1, 100)]
     exact = math.fsum([math.log(math.sqrt(math.pi) / 2), *factors])
     assert confidence._gamma_ratio(200.0) == pytest.approx(exact, abs=2e-14)
+
+
+def test_numbers_of_runs_are_told_as_one_or_as_a_range():
+    assert confidence.from_to(3, 5) == "3 to 5"
+    assert confidence.from_to(4, 4) == "4"
+
+
+def test_two_runs_have_a_width_and_one_has_none():
+    mean, half = confidence.mean_and_half_width([[1.0, 3.0], [2.0, float("nan")]])
+    assert mean.tolist() == [2, 2]
+    # s = √2, so s/√2 = 1; t(0.975, 1) = 12.706.
+    assert half[0] == pytest.approx(12.7062, rel=1e-5)
+    assert np.isnan(half[1])

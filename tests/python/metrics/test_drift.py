@@ -209,3 +209,38 @@ def test_a_point_drifts_where_half_of_its_runs_do(changes, goodputs, told):
 def test_a_change_needs_students_t_of_5_percent():
     for count, errors in drift.ERRORS.items():
         assert errors == pytest.approx(stats.t.ppf(0.975, count), abs=5e-4)
+
+
+def test_twelve_samples_are_enough_and_eleven_are_not():
+    """A tenth is left out, rounded up; each half needs five of the rest."""
+    assert math.isnan(drift.change(np.ones(11)))
+    assert drift.change(np.ones(12)) == 0
+
+
+def test_a_change_by_a_quarter_is_not_told_and_by_more_it_is():
+    """Halves of one value each: a step has no part in cosines of whole periods."""
+    start = [0.0] * 2  # of 20 samples, a tenth
+    assert drift.change([*start, *[7.0] * 9, *[9.0] * 9]) == 0  # 2 of 8
+    assert drift.change([*start, *[7.0] * 9, *[9.25] * 9]) == pytest.approx(2.25 / 8.125)
+    assert drift.change([*start, *[9.25] * 9, *[7.0] * 9]) == pytest.approx(-2.25 / 8.125)
+    assert drift.change([0.0, *[7.0] * 9, *[9.25] * 9]) != pytest.approx(2.25 / 8.125)
+
+
+def test_many_samples_are_averaged_to_between_100_and_200_of_a_half():
+    for length, of_half in ((99, 99), (199, 199), (200, 100), (299, 149), (300, 100)):
+        rows = np.arange(2.0 * length).reshape(2, length)
+        thin = drift._thin(rows)
+        assert thin.shape == (2, of_half)
+        assert thin[:, -1] == pytest.approx(rows[:, -(length // of_half) :].mean(axis=-1))
+
+
+def test_a_memory_of_an_ar_1_process_is_found():
+    """1 + 2 (φ + φ² + …) = (1 + φ) / (1 − φ), 3 for one half; 1 without memory."""
+    draw = np.random.default_rng(5).normal(size=200_000)
+    series = np.zeros(draw.size)
+    for at in range(1, draw.size):
+        series[at] = 0.5 * series[at - 1] + draw[at]
+    times = [drift._correlation_time(it) for it in series.reshape(1000, 200)]
+    assert np.mean(times) == pytest.approx(3, rel=0.12)
+    assert drift._correlation_time(np.ones(50)) == 1
+    assert drift._correlation_time(np.array([1.0, -1.0] * 25)) == 1

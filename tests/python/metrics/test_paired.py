@@ -169,3 +169,53 @@ def test_two_pairs_are_followed_by_three():
     found = paired.difference(np.array([1.0, 1.1]), np.array([1.0, 1.05]))
     finite = dataclasses.replace(found, low=-0.1, high=0.1, is_ratio=True)
     assert paired.next_pairs(finite, 1e9, 0.95, 0.95) == 3
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "verdict"),
+    [
+        (0.0, 0.1, "undecided"), (-0.1, 0.0, "undecided"), (0.0, 0.0, "same"),
+        (0.01, 0.1, "more"), (-0.1, -0.01, "less"),
+    ],
+)  # fmt: skip
+def test_an_interval_that_ends_at_0_decides_nothing(low, high, verdict):
+    found = paired.difference(np.arange(5.0) + 1, np.arange(5.0) + 2)
+    assert dataclasses.replace(found, low=low, high=high).verdict == verdict
+    assert dataclasses.replace(found, low=low, high=high).half_width == (high - low) / 2
+
+
+def test_five_pairs_tell_whether_they_help():
+    found = paired.difference(np.arange(5.0) + 1, np.arange(5.0) + 2)
+    assert dataclasses.replace(found, pairs=5, gain=2.0).is_helped
+    assert dataclasses.replace(found, pairs=4, gain=2.0).is_helped is None
+    assert dataclasses.replace(found, pairs=5, gain=float("nan")).is_helped is None
+
+
+def test_each_look_has_half_of_the_error_of_the_one_before():
+    assert [1 - paired.at_look(it) for it in (1, 2, 3)] == pytest.approx([0.025, 0.0125, 0.00625])
+    assert 1 - paired.at_look(1, 0.9) == pytest.approx(0.05)
+    assert paired.each_of(0) == paired.each_of(1) == paired.CONFIDENCE == 0.95
+    assert 1 - paired.each_of(5, 0.9) == pytest.approx(0.02)
+
+
+def test_one_pair_tells_no_width_and_the_next_look_has_twenty():
+    alone = paired.difference(np.array([9.0]), np.array([10.0]))
+    assert np.isnan(alone.half_width)
+    assert paired.next_pairs(alone, 0.1, 0.95, 0.95) == 20
+
+
+def test_the_gain_of_pairs_is_the_ratio_of_the_variances():
+    """Of a ratio R, x − R·y of pairs beside x and R·y of separate runs (the delta method)."""
+    draw = np.random.default_rng(6)
+    y = draw.normal(10, 1, 30)
+    x = 0.8 * y + draw.normal(0, 0.4, 30)
+    found = paired.difference(x, y)
+    ratio = x.mean() / y.mean()
+    together = np.var(x - ratio * y, ddof=1)
+    alone = np.var(x, ddof=1) + ratio**2 * np.var(y, ddof=1)
+    assert found.gain == pytest.approx(alone / together)
+    assert found.mean == pytest.approx(ratio - 1)
+    # Fieller's limits: where the paired t-test of x − R·y just does not reject the mean 0.
+    for limit in (found.low, found.high):
+        test = stats.ttest_1samp(x - (1 + limit) * y, 0)
+        assert test.pvalue == pytest.approx(0.05, rel=1e-6)

@@ -302,3 +302,40 @@ def test_numbers_that_no_quantity_has_are_refused(value, is_read):
 def test_what_is_less_than_the_smallest_unit_is_written_in_it():
     assert units.format_time(1e-10) == "0.1ns"
     assert units.format_rate(0.25) == "0.25bps"
+
+
+@pytest.mark.parametrize(
+    ("text", "is_read"),
+    [
+        ("1e39bps", True), ("1e40bps", False), ("1e-39bps", True), ("1e-40bps", False),
+        ("1" + " " * 59 + "bps", True), ("1" + " " * 60 + "bps", False),
+    ],
+)  # fmt: skip
+def test_quantities_have_40_digits_and_63_characters_at_most(text, is_read):
+    if is_read:
+        assert units.parse_rate(text) == float(text[: text.index("bps")])
+    else:
+        with pytest.raises(UnitError):
+            units.parse_rate(text)
+
+
+@pytest.mark.parametrize(
+    ("value", "most", "text"),
+    [(30, 60, "30ms"), (30, 61, "30s"), (0.5, 60, "500ms"), (1, 60, "1ms")],
+)
+def test_a_number_is_in_ms_where_no_time_is_longer_than_a_minute(value, most, text):
+    assert units.likely(value, "s", 1e-6, most) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(999, "999Mbps"), (1000, "1kbps"), (999.5, "999.5Mbps")]
+)
+def test_a_rate_from_1000_on_is_in_bit_s(value, text):
+    assert units.likely(value, "bit/s", 1, 1e12) == text
+
+
+@pytest.mark.parametrize(
+    ("probability", "text"), [(1e-9, "0.0000001%"), (1e-11, "0.000000001%"), (9e-12, "9E-10%")]
+)
+def test_less_than_a_billionth_is_written_with_an_exponent(probability, text):
+    assert units.format_probability(probability) == text
