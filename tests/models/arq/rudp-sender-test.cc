@@ -190,6 +190,19 @@ TEST_CASE(SimulationTestCase,
     NS_TEST_EXPECT_MSG_EQ(hosts.up.Of(DATA).size(), 7 + 6, "the first six twice");
 }
 
+TEST_CASE(SimulationTestCase, OneByteTest, "A byte alone is sent, told of, read and acknowledged")
+{
+    RudpHosts hosts(MakeRudp());
+    RudpHosts::Connection connection(hosts);
+    RudpProgram writer(connection.client, 1);
+    RudpProgram reader(connection.server, 0);
+    connection.client.Connect(0);
+    RunUntil(SECOND);
+    NS_TEST_EXPECT_MSG_EQ(hosts.up.Of(DATA).front().bytes, RUDP_HEADER + 1, "its packet");
+    NS_TEST_EXPECT_MSG_EQ(reader.Read(), 1, "read");
+    NS_TEST_EXPECT_MSG_EQ(connection.client.GetSender().BytesInFlight(), 0, "acknowledged");
+}
+
 TEST_CASE(SimulationTestCase, WindowTest, "The window moves with the reader alone")
 {
     RudpSpec spec = MakeRudp();

@@ -780,7 +780,7 @@ class ChromiumPlainTest : public ns3::TestCase
 
 ADD_CASES
 {
-    for (uint32_t seed = 0; seed < 6; ++seed)
+    for (uint32_t seed = 0; seed < 4; ++seed)
     {
         for (double loss : {0.0, 0.003, 0.03})
         {

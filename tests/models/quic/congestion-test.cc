@@ -100,6 +100,7 @@ TEST_CASE(ns3::TestCase,
     script.Settle(100 * MS, 0, 10, QuicPacketFate::ACKED);
     const SenderState& state = script.congestion.State();
     NS_TEST_EXPECT_MSG_EQ(state.delivered, 4, "two of eight quarters, and two");
+    NS_TEST_EXPECT_MSG_EQ(state.maxPacketsOut, 4, "in as many full ones");
     NS_TEST_EXPECT_MSG_EQ(state.cwnd, 32 + 4, "in start-up");
 }
 

@@ -7,6 +7,7 @@
  * Checks the parts of QUIC at the edges of their comparisons: lengths of integers and frames (RFC
  * 9000), thresholds of losses and time-outs (RFC 9002), and beside plain ones over random input.
  */
+#include "quic/chromium-bbr.h"
 #include "support/quic-hosts.h"
 #include "support/test-case.h"
 
@@ -725,6 +726,66 @@ TEST_CASE(ns3::TestCase,
             NS_TEST_ASSERT_MSG_EQ(outcome.lost.empty(), true, "none is lost");
         }
     }
+}
+
+TEST_CASE(ns3::TestCase,
+          PersistentSampleTest,
+          "Persistent congestion begins with a packet that was sent once there was an RTT sample")
+{
+    // RFC 9002, section 7.6.2.
+    auto isPersistent = [](int64_t first) {
+        QuicLossSpec spec = MakeQuic().loss;
+        spec.persistent = 3;
+        Detected it(spec);
+        it.Send(0);
+        it.Send(first);
+        it.Ack(80 * MS, {{0, 1}});
+        it.Send(2 * SECOND);
+        it.Send(5 * SECOND);
+        return it.Ack(5 * SECOND + 80 * MS, {{3, 4}}).isPersistent;
+    };
+    NS_TEST_EXPECT_MSG_EQ(isPersistent(80 * MS - 1), false, "before it");
+    NS_TEST_EXPECT_MSG_EQ(isPersistent(80 * MS), true, "at its moment");
+}
+
+TEST_CASE(ns3::TestCase,
+          WhoseBbrTest,
+          "A program has Chromium's BBR if it says so, and if BBR is asked for")
+{
+    QuicSpec spec = MakeQuic();
+    auto isThere = [&](const std::string& name) {
+        CongestionSpec cc;
+        cc.name = name;
+        return MakeChromiumBbr(spec, End::CLIENT, cc, 0) != nullptr;
+    };
+    NS_TEST_EXPECT_MSG_EQ(isThere("bbr"), false, "it has Linux's");
+    spec.bbr = QuicBbrSpec{2, 8, 0.02, 65'536};
+    NS_TEST_EXPECT_MSG_EQ(isThere("bbr"), true, "it has Chromium's");
+    NS_TEST_EXPECT_MSG_EQ(isThere("cubic"), false, "but not as CUBIC");
+}
+
+TEST_CASE(SimulationTestCase,
+          OverTest,
+          "A connection is over when the ends of all streams, and all that they carried, are "
+          "acknowledged")
+{
+    QuicHosts hosts(MakeQuic());
+    QuicStream& one = hosts.client.AddStream();
+    QuicStream& other = hosts.client.AddStream();
+    const QuicProgram first(one, 1);
+    const QuicProgram second(other, 5'000);
+    const QuicProgram near(hosts.server.AddStream(), 0);
+    const QuicProgram far(hosts.server.AddStream(), 0);
+    one.Connect(0);
+    other.Connect(0);
+    RunUntil(20 * MS - 1);
+    NS_TEST_EXPECT_MSG_EQ(hosts.client.FinishedTime(), -1, "the handshake");
+    RunUntil(2 * SECOND);
+    NS_TEST_EXPECT_MSG_EQ(near.read, 1, "a byte is enough to be told of");
+    NS_TEST_EXPECT_MSG_EQ(far.read, 5'000, "all");
+    NS_TEST_EXPECT_MSG_GT(hosts.client.FinishedTime(), 39 * MS, "its ends were acknowledged");
+    const SendLimit limit = hosts.client.GetSender().Limits().Get();
+    NS_TEST_EXPECT_MSG_EQ((limit == SendLimit::NONE), true, "nothing limits it any more");
 }
 
 } // namespace

@@ -403,6 +403,19 @@ TEST_CASE(SimulationTestCase,
     RunUntil(SECOND);
     NS_TEST_EXPECT_MSG_EQ(unasked.writes.size(), 0, "it waits for a request");
     NS_TEST_EXPECT_MSG_EQ(unasked.isClosed, false, "for ever");
+
+    // One that is asked before its data start waits for that.
+    FlowSpec later = BulkFlow();
+    later.dataStart = 2 * SECOND;
+    FakeStreamPair asked;
+    BulkSender waits(asked.server, later, false, thread, 0);
+    asked.client.Write(SECOND, 1);
+    asked.client.Deliver(asked.server, 1, SECOND);
+    RunUntil(2 * SECOND - 1);
+    NS_TEST_EXPECT_MSG_EQ(asked.server.inFlight, 0, "not yet");
+    asked.server.room = 5'000;
+    RunUntil(2 * SECOND);
+    NS_TEST_EXPECT_MSG_EQ(asked.server.inFlight, 5'000, "then");
 }
 
 TEST_CASE(SimulationTestCase,

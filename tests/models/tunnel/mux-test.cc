@@ -195,6 +195,31 @@ TEST_CASE(SimulationTestCase,
     }
 }
 
+class MuxEndTest : public SimulationTestCase
+{
+  public:
+    explicit MuxEndTest(const Protocol& protocol)
+        : SimulationTestCase(std::string("The end of a stream arrives, whatever it carried, ") +
+                             protocol.name),
+          m_mux(protocol.mux)
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        ExperimentSpec spec = MakeMuxSpec(2, m_mux);
+        spec.flows[0].stop = SECOND;
+        World world(TestLoop(), spec);
+        world.Start();
+        RunUntil(20 * SECOND);
+        NS_TEST_EXPECT_MSG_GT(world.Flows()[0].receiver->CompletionTime(), SECOND, "its end");
+        NS_TEST_EXPECT_MSG_EQ(world.Flows()[1].receiver->CompletionTime(), -1, "goes on");
+    }
+
+    const MuxSpec m_mux;
+};
+
 class MuxBackPressureTest : public SimulationTestCase
 {
   public:
@@ -452,6 +477,10 @@ TEST_CASE(SimulationTestCase,
 
 ADD_CASES
 {
+    for (const Protocol& protocol : {SMUX_1, SMUX_2, WINDOWED, CHANNELS})
+    {
+        AddCase(new MuxEndTest(protocol));
+    }
     for (const Protocol& protocol : {SMUX_1, SMUX_2, WINDOWED})
     {
         AddCase(new MuxConservationTest(protocol, false, 0));
