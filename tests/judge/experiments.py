@@ -9,12 +9,12 @@ from itertools import pairwise
 from typing import Any
 
 TUNNELS = (
-    "ethudp", "finalspeed", "gost-http2", "gost-kcp", "gost-kcp-unset", "gost-quic",
+    "connect-ip", "ethudp", "finalspeed", "gost-http2", "gost-kcp", "gost-kcp-unset", "gost-quic",
     "gost-relay-mws", "gost-relay-mwss", "gost-relay-ws", "gost-relay-wss", "gost-socks5",
-    "gost-tun-wss", "hysteria2", "ipsec-esp", "kcptun", "kcptun-2017", "kcptun-2021",
-    "openvpn-2.6-tcp", "openvpn-tcp", "openvpn-udp", "sdwan-fec", "sdwan-tcp-opt", "ssh-forward",
-    "ssh-tun", "tinc", "tinc-tcp", "tinyfecvpn", "tuic", "udpspeeder", "vtun", "vtun-udp", "vxlan",
-    "wireguard",
+    "gost-tun-wss", "hysteria2", "ipsec-esp", "kcptun", "kcptun-2017", "kcptun-2021", "mlvpn",
+    "openvpn-2.6-tcp", "openvpn-tcp", "openvpn-udp", "sdwan-fec", "sdwan-tcp-opt", "shadowsocks",
+    "ssh-forward", "ssh-tun", "stunnel", "tinc", "tinc-tcp", "tinyfecvpn", "tuic", "udpspeeder",
+    "vtun", "vtun-udp", "vxlan", "wireguard",
 )  # fmt: skip
 CONGESTION = (
     *("cubic",) * 6, *("bbr",) * 4, "bbr3", "reno", "vegas", "westwood", "brutal", "pcc", "vivace",
@@ -27,7 +27,10 @@ _CONNECTION_WINDOWS = ("gost-http2", "gost-quic", "hysteria2", "tuic")
 _KCP = ("gost-kcp", "kcptun", "kcptun-2017", "kcptun-2021")
 _BUFFERS = ("gost-relay-ws", "gost-relay-wss", "openvpn-tcp", "openvpn-2.6-tcp", "vtun")
 _QUEUES = ("wireguard", "openvpn-udp", "tinc", "vtun-udp", "openvpn-tcp")
-_UDP = ("ethudp", "gost-tun-wss", "openvpn-tcp", "openvpn-udp", "tinyfecvpn", "vtun", "wireguard")
+_UDP = (
+    "connect-ip", "connect-udp", "ethudp", "gost-tun-wss", "hysteria2-udp", "openvpn-tcp",
+    "openvpn-udp", "tinyfecvpn", "vtun", "wireguard",
+)  # fmt: skip
 _SOCKETS = ("openvpn-udp", "tinc", "udpspeeder")
 
 

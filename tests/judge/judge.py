@@ -3,7 +3,8 @@
 
 It shares nothing with the confirmation: it takes all numeric keys of the schema, factors of 1.5 and
 4, three seeds that the confirmation did not use, and means of what an experiment is about. Counts
-are of entries of ``flows``.
+are of entries of ``flows``. With ``--out FILE``, verdicts are kept there, one a line, and a judge
+that is started again goes on with what that lacks.
 """
 
 from __future__ import annotations
@@ -310,9 +311,14 @@ def _verdict(case: Case, number: int, entry: int) -> dict[str, Any]:
         kind = "true"
     else:
         kind = "wrong" if most >= MUCH else "no gain"
+    own = _of_named(case, names, named[0]) if named else []
+    is_best = kind == "true" and best in gains and any(
+        case.gain([mine], entry) >= 0.8 * max(case.gain([keys[it][at]], entry) for it in gains)
+        for at, mine in enumerate(own) if at < min(len(keys[it]) for it in gains)
+    )  # fmt: skip
     return {
-        "number": number, "entry": entry, "kind": kind, "named": names, "gain": worth, "best": best,
-        "most": most, "metric": finding.worth.metric,
+        "number": number, "entry": entry, "kind": kind, "named": names, "gain": worth,
+        "best": best, "most": most, "best_at_one": is_best, "metric": finding.worth.metric,
         "tunnel": case.experiment.tunnel.name if case.experiment.tunnel else "none",
     }  # fmt: skip
 
@@ -334,35 +340,44 @@ def main() -> None:
     parser.add_argument("-n", type=int, default=200, help="experiments")
     parser.add_argument("--seed", type=int, default=0, help="the first experiment's number")
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--out", type=Path, help="a file of verdicts, which goes on")
     given = parser.parse_args()
-    counts, refused = Counter[str](), 0
+    verdicts: dict[int, list[dict[str, Any]]] = {}
+    wanted = range(given.seed, given.seed + given.n)
+    if given.out is not None and given.out.is_file():
+        for line in given.out.read_text().splitlines():
+            verdicts |= {it["number"]: it["verdicts"] for it in [json.loads(line)]}
     with ProcessPoolExecutor(given.jobs) as pool:
-        numbers = range(given.seed, given.seed + given.n)
-        for done, verdicts in enumerate(pool.map(judge, numbers, chunksize=1)):
-            if done and done % 100 == 0:
-                report(counts, done, refused)
-            for it in verdicts:
-                if "refused" in it:
-                    refused += 1
-                    continue
-                counts[it["kind"]] += 1
-                if not it["kind"].startswith("best"):
+        left = [it for it in wanted if it not in verdicts]
+        for done, (number, found) in enumerate(zip(left, pool.map(judge, left), strict=True), 1):
+            verdicts[number] = found
+            if given.out is not None:
+                with given.out.open("a") as file:
+                    file.write(json.dumps({"number": number, "verdicts": found}) + "\n")
+            for it in found:
+                if not it.get("kind", "best").startswith("best"):
                     print(json.dumps(it), flush=True)
-    report(counts, given.n, refused)
+            if done % 100 == 0:
+                report(verdicts)
+    report({number: verdicts[number] for number in wanted})
 
 
-def report(counts: Mapping[str, int], experiments_: int, refused: int) -> None:
+def report(verdicts: Mapping[int, Sequence[Mapping[str, Any]]]) -> None:
     """Print the table of counts."""
+    counts = Counter(it.get("kind", "refused") for found in verdicts.values() for it in found)
+    refused = counts.pop("refused", 0)
     total = sum(counts.values())
     nothing = counts.get("nothing named", 0)
     named = total - counts.get("best, none", 0) - nothing
     true = counts.get("best", 0) + counts.get("true", 0)
     best = counts.get("best", 0) + counts.get("best, none", 0)
+    at_one = best + sum(it.get("best_at_one", False) for found in verdicts.values() for it in found)
     wrong = counts.get("wrong", 0) + nothing
-    print(f"{experiments_} experiments, {refused} of them refused, {total} entries of flows")
+    print(f"{len(verdicts)} experiments, {refused} of them refused, {total} entries of flows")
     print(dict(counts))
     for name, part, whole in (
         ("named causes that are true", true, named), ("the best key or pair is named", best, total),
+        ("the same, or it is the best with 1.5 times or with 4 times its value", at_one, total),
         ("wrong", wrong, total), ("of them, nothing named where 20 % were to gain", nothing, total),
     ):  # fmt: skip
         print(f"{name}: {part} of {whole}, {100 * part / max(whole, 1):.1f} %")
