@@ -35,6 +35,8 @@ _KEPT = (0.8, 0.4, 0.0)
 _LARGER = 4.0
 # What slow start takes, a larger first window saves; no user tunes it, so it is no limit's key.
 _INITIAL_WINDOW = "tcp.initial_window"
+# Slow start may be all of a run of fewer RTTs.
+_OF_SLOW_START = 100
 # Of seeds, one more for each of these: runs are chaotic, and one pair may mislead.
 _MORE_SEEDS = (1_000_003, 2_000_003, 3_000_017, 4_000_037)
 # A part of a long run has so many events (some 20 ms), and less is tried with more keys and seeds.
@@ -51,6 +53,8 @@ _MOST_KEYS = 24
 _AT_ONCE = 4
 # Runs beside one that takes long may take so many times its events, and those beside any so many.
 _BUDGET, _LEAST_BUDGET = 5.0, 5_000_000
+# Where no key helps alone, so many more runs look for those that help together.
+_MOST_OF_PAIRS = 16
 # Of several results, beside which others are run, each has less.
 _BUDGET_OF_EACH, _LEAST_OF_EACH = 2.0, 1_000_000
 #: Explanations take as long as they need, but for large networks.
@@ -95,6 +99,7 @@ class Confirmer:
         self._changes: dict[float, dict[str, list[Change]]] = {}
         self.events = int(result.measured["events"])
         self.short = _short_part(self.experiment, self.events)
+        self._cost = self.events * self.short.duration / self.experiment.duration
         self.base = worth.of_entries(result)
         self._known: dict[_Ask, list[Worth] | None] = {}
         if self.short is self.experiment:
@@ -129,9 +134,8 @@ class Confirmer:
     def _run(self, asks: Iterable[_Ask]) -> None:
         """Make runs that are not known yet."""
         todo: list[tuple[_Ask, Experiment]] = []
-        cost = self.events * self.short.duration / self.experiment.duration
         for ask in dict.fromkeys(asks):
-            if ask in self._known or cost > self._left:
+            if ask in self._known or self._cost > self._left:
                 continue
             try:
                 if ask.names == (_INITIAL_WINDOW,):
@@ -145,12 +149,12 @@ class Confirmer:
             except ConfigError:
                 self._known[ask] = None
                 continue
-            self._left -= cost
+            self._left -= self._cost
             seed = (changed.seed + ask.seed) % 2**63
             todo.append((ask, changed.with_seed(seed) if ask.seed else changed))
         if not todo:
             return
-        if self._jobs == 1 or (self._pool is None and len(todo) * cost <= _IN_PROCESS):
+        if self._jobs == 1 or (self._pool is None and len(todo) * self._cost <= _IN_PROCESS):
             outcomes: Any = ((ask, _worths((it, self.base))) for ask, it in todo)
         else:
             tasks = [(ask, (it, self.base)) for ask, it in todo]
@@ -191,16 +195,26 @@ class Confirmer:
             if len(named := {change.name for change in it.changes}) == 1:
                 gains[named.pop()] = it.gain
         best = found[0].gain if found else 0.0
-        is_slow_start = (
-            self.base[entry].metric == "completion"
-            and best < MUCH
-            and self._gain(entry, [_INITIAL_WINDOW], factor=_LARGER) > max(best, LEAST)
-        )
+        is_slow_start = self._is_slow_start(entry, best)
         known = {name: it[0] for name, it in self.changes().items()}
         return Finding(
             entry, self.base[entry], tuple(found), self._lower(entry, names), gains, known,
             is_slow_start,
         )  # fmt: skip
+
+    def _is_slow_start(self, entry: int, best: float) -> bool:
+        """Whether a larger first window gains more than the ``best`` key: a flow ends, or a run,
+        before anything else limits.
+        """
+        metric, experiment = self.base[entry].metric, self.experiment
+        is_short = experiment.duration < _OF_SLOW_START * _rtt(experiment)
+        if metric == "completion" and best < MUCH:
+            least = max(best, LEAST)
+        elif metric == "completion" or (metric == "goodput" and is_short and not experiment.warmup):
+            least = max(2 * best, MUCH)
+        else:
+            return False
+        return self._gain(entry, [_INITIAL_WINDOW], factor=_LARGER) > least
 
     def _found(self, entry: int, names: Sequence[str], factor: float) -> list[Confirmed]:
         """Return the keys that help when relaxed by a factor, the best one first."""
@@ -208,7 +222,10 @@ class Confirmer:
             self._run(_Ask((it,), factor=factor) for it in names)
         gains = {it: self._gain(entry, [it], factor=factor) for it in names}
         order = sorted(names, key=lambda it: -gains[it])
-        tops = [[it] for it in order[:3] if gains[it] > LEAST / 2]
+        first = [it for it in order[:3] if gains[it] > LEAST / 2]
+        if factor != FACTOR:  # of chaotic runs, one seed may have misled
+            first += [it for it in names[:3] if it not in first]
+        tops = [[it] for it in first]
         found = self._confirmed(entry, tops, factor)
         alone = found[0].gain if found else 0.0
         if alone < MUCH:
@@ -255,18 +272,20 @@ class Confirmer:
     def _confirmed(
         self, entry: int, tops: Sequence[Sequence[str]], factor: float
     ) -> list[Confirmed]:
-        """Return those that help with other seeds, too. One pair of a long run decides if it is
-        clear.
+        """Return those that help with other seeds, too.
+
+        One run of a long one decides if it is clear; not where the best of many sets was searched.
         """
         gains = [self._gain(entry, top, 1, factor) for top in tops]
         is_clear = bool(gains) and gains[0] >= max([MUCH, *(2 * it for it in gains[1:])])
-        if not self.is_cheap and is_clear:
+        if not self.is_cheap and is_clear and len(tops[0]) == 1:
             return [self._told(entry, tops[0], gains[0], 1, factor)]
         self._run(_Ask(tuple(top), seed, factor) for top in tops for seed in _MORE_SEEDS[:2])
         found = []
         for top in tops:
             each = [self._gain(entry, top, count, factor) for count in (1, 3)]
-            is_clear = (min(each) > LEAST) == (max(each) > LEAST) and max(each) < 3 * min(each)
+            is_alike = max(each) < max(3 * min(each), min(each) + LEAST)
+            is_clear = (min(each) > LEAST) == (max(each) > LEAST) and is_alike
             seeds = 3 if is_clear else 5
             gain = self._gain(entry, top, seeds, factor)
             if gain >= LEAST:
@@ -302,6 +321,7 @@ class Confirmer:
             for it in order
             if not it.endswith(LOWERED) and self._known.get(_Ask((it,), factor=factor)) is not None
         ]
+        self._left = max(self._left, _MOST_OF_PAIRS * self._cost)  # rare, and nothing else answers
         of_all = self._gain(entry, useful, factor=factor)
         if of_all < MUCH:
             return []
@@ -406,16 +426,17 @@ def _short_part(experiment: Experiment, events: int) -> Experiment:
     flows = experiment.flows
     if not is_steady or any(it.bytes or it.stop or it.data_start for it in flows):
         return experiment
-    rtt = max(it.traffic.rtt for it in experiment.resolved.flows)
-    share = max(
-        _CHEAP / events, _ROUNDS * rtt / experiment.duration, _SECONDS / experiment.duration,
-        3 * begins / experiment.duration,
-    )  # fmt: skip
+    least = max(_ROUNDS * _rtt(experiment), _SECONDS, 3 * begins)
+    share = max(_CHEAP / events, least / experiment.duration)
     if share > 0.7:
         return experiment
     duration = float(f"{share * experiment.duration:.4g}")
     warmup = float(f"{share * experiment.warmup:.4g}")
     return experiment.with_({"duration": f"{duration}s", "warmup": f"{warmup}s"})
+
+
+def _rtt(experiment: Experiment) -> float:
+    return max(it.traffic.rtt for it in experiment.resolved.flows)
 
 
 def confirm_each(results: Sequence[Result], *, jobs: int | None = None) -> list[list[Finding]]:

@@ -39,6 +39,8 @@ OTHERS = {
     "server_receive_window": "KCP's receive window", "congestion": "KCP's congestion window",
 }  # fmt: skip
 _SET = "the rate that is set"
+# A key that gains so much is told although slow start takes most of the time.
+_TOLD_BESIDE = 0.2
 
 
 def thing(key: str) -> str:
@@ -129,9 +131,10 @@ def sentences(subject: str, count: int, finding: Finding) -> Iterator[str]:
     limits = limits_of(finding)
     if finding.is_slow_start:
         yield say("{subject}: slow start, and no key.", subject=subject)
+        limits = [it for it in limits if it.gain >= _TOLD_BESIDE]
     elif not limits and finding.lower is None:
         yield _nothing(subject, finding)
-    elif limits:
+    if limits:
         first, *others = limits
         befores = joined(dict.fromkeys(str(it.before) for it, _ in _groups(first.changes)))
         yield say(
