@@ -125,7 +125,7 @@ def _answer(results: xarray.Dataset, metric: str) -> tuple[str, list[list[str]]]
             point: paired.difference(values[point], values[other], confidence, is_ratio=False)
             for point, other in pairs.items()
         }
-    told, rows = dict[float, answers.Told](), list[list[str]]()
+    told, rows = list[tuple[float, answers.Told]](), list[list[str]]()
     for point, it in found.items():
         at = dict(zip(dims, point, strict=True))
         labels = [str(values[at[dim]]) for dim, values, _ in axes.values()]
@@ -133,14 +133,15 @@ def _answer(results: xarray.Dataset, metric: str) -> tuple[str, list[list[str]]]
             continue
         text = numbers.difference_text(it, unit)
         is_decided = it.verdict != "undecided"
-        told[it.mean] = answers.Told(" ".join(labels), text, is_decided)
+        told.append((it.mean, answers.Told(" ".join(labels), text, is_decided)))
         rows.append([*labels, text, numbers.WORDS[it.verdict], str(it.pairs)])
     if not rows:
         return "", []
     declared = Sweep(parse_toml(results.attrs["scenario"], "scenario"), is_record=True)
     said = answers.sentence(
         named(data, metric, along), shown.question.name,
-        [told[it] for it in sorted(told, reverse=True)], paired.CONFIDENCE, declared.conditions,
+        [it for _, it in sorted(told, key=lambda it: -it[0])], paired.CONFIDENCE,
+        declared.conditions,
     )  # fmt: skip
     return said, [[*axes, "difference", "", "seeds"], *rows]
 
