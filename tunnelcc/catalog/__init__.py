@@ -9,6 +9,7 @@ of tunnel needs its own module here and its class in ``entry_class``, its specif
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -183,12 +184,29 @@ def _of_program(name: str) -> Entry:
         raise error.located_in(named.FILE) if error.problems[0].key else error from None
 
 
-def commands(tunnel: str) -> list[str]:
-    """Return lines that start the real program of a tunnel on both ends; none: not known."""
-    found = read_toml(PROGRAMS).get(tunnel, {})
-    if "text" in found:
-        return [str(found["text"]).strip()]
-    return [line for end, text in found.items() for line in (f"# {end}", str(text).strip())]
+def commands(tunnel: str, options: Mapping[str, str] | None = None) -> list[str]:
+    """Return lines that start the real program of a tunnel on both ends; none: not known.
+
+    ``options``: keys of the tunnel with their values. What sets one in the program is not always
+    known; it then follows as a comment.
+
+        >>> from tunnelcc import catalog
+        >>> catalog.commands("kcptun", {"kcp.client_send_window": "512"})[1]
+        'kcptun-client -l :PORT -r SERVER:29900 -sndwnd 512'
+    """
+    found: dict[str, Any] = dict(read_toml(PROGRAMS).get(tunnel, {}))
+    known, comments = found.pop("options", {}), []
+    ends = {"text": found["text"]} if "text" in found else found
+    for key, value in (options or {}).items():
+        for end, text in known.get(key, {}).items():
+            ends[end] = f"{ends[end].rstrip()}{text.format(value)}"
+        if key not in known:
+            comments.append(f"# with {key}={value}")
+    heads = {end: [f"# {end}"] if end != "text" else [] for end in ends}
+    return [
+        *(line for end, text in ends.items() for line in (*heads[end], str(text).strip())),
+        *comments,
+    ]
 
 
 def script(tunnel: str) -> str:

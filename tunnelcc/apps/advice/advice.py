@@ -37,6 +37,11 @@ _Key = TypeVar("_Key")
 SEEDS = 5
 # Short, so that all candidates on all paths take minutes; a scenario's own duration counts.
 _DURATION = "12s"
+# So many seeds tell whether a default limits.
+_SEEDS_OF_DEFAULTS = 2
+# So many times a tunnel's windows are doubled.
+_MOST_DOUBLED = 8
+_WINDOWS = ("window", "buffer", "queue")
 # The axis of the tunnels, each as in a sweep: a name, and keys with values after it.
 _TUNNEL = "tunnel"
 _OWN_CC = " cc="
@@ -91,7 +96,8 @@ class Advice:
     ``paths``: the other paths that were simulated. ``failed``: runs that failed. ``results``: on
     the given path. ``differences``: to the best one, by the places of tunnel and algorithm.
     ``left_out``: tunnels that cannot carry the traffic. ``defaults``: keys of hosts whose defaults
-    limit candidates, and the values without that limit; ``without``: the ranking with these.
+    limit candidates, and the values without that limit. ``wider``: tunnels whose own windows limit
+    them, with those that do not. ``without``: the ranking with both; then it has the other paths.
     """
 
     goal: Goal
@@ -105,12 +111,24 @@ class Advice:
     differences: dict[tuple[int, ...], Difference]
     left_out: tuple[str, ...] = ()
     defaults: Mapping[str, str] = field(default_factory=dict)
+    wider: Sequence[str] = ()
     without: Advice | None = None
 
     @property
     def limited_by_defaults(self) -> list[Candidate]:
-        """The candidates that a default of the hosts limits."""
-        return [it for it in self.candidates if {*it.limit_keys} & self.defaults.keys()]
+        """The candidates that are worth more without the defaults of the hosts that limit."""
+        if self.without is None or not self.defaults:
+            return []
+        after = {it.name: it.value for it in self.without.candidates}
+        return [
+            it for it in self.candidates
+            if it.name in after and self.goal.are_better(after[it.name], it.value)
+        ]  # fmt: skip
+
+    @property
+    def final(self) -> Advice:
+        """The ranking without limits that a setting removes, or this one if there are none."""
+        return self.without or self
 
     @property
     def best(self) -> Candidate:
@@ -128,11 +146,12 @@ class Advice:
     @cached_property
     def configurations(self) -> dict[str, str]:
         """What starts the best candidate, and the best tunnel if that is another: by name."""
-        ranked = self.without or self
+        ranked = self.final
         tunnel = next((it for it in ranked.candidates if it.tunnel != "none"), ranked.best)
         limited = {it.name for it in self.limited_by_defaults}
+        same = {it.name for it in self.candidates} - limited
         return {
-            it.name: configuration(it.tunnel, it.cc, self.defaults if it.name in limited else {})
+            it.name: configuration(it.tunnel, it.cc, {} if it.name in same else self.defaults)
             for it in (ranked.best, tunnel)
         }
 
@@ -146,16 +165,17 @@ _SYSCTL = {
 
 def configuration(tunnel: str, cc: str, hosts: Mapping[str, str] | None = None) -> str:
     """Return commands for both ends of a tunnel, for congestion controls, and keys of ``hosts``."""
-    name, _, carrier = tunnel.partition(_OWN_CC)
-    lines = catalog.commands(name.partition(" ")[0])
-    lines += [f"# with {it}" for it in name.split(" ")[1:]]
+    program, *settings = tunnel.split(" ")
+    options = dict(it.split("=", 1) for it in settings)
+    carrier = options.pop("cc", "")
+    lines = catalog.commands(program, options)
     for key, size in (hosts or {}).items():
         lines.append("# on both hosts whose TCP crosses the path")
         lines.append(_SYSCTL[key].format(size=parse_size(size)))
     ways = {"the hosts whose TCP crosses the path": cc}
     if carrier:
         ways = {"both ends of the tunnel": carrier, "the sending host": cc}
-    elif name == "none":
+    elif program == "none":
         ways = {"the sending host": cc}
     for where, algorithm in ways.items():
         if algorithm != "any":
@@ -198,50 +218,134 @@ def advise(
     own = _without_tunnels(base.pop("flows", []))
     base.setdefault("duration", _DURATION)
     flows = own if goal == "bulk" and own else list(found.flows)
-    paths = _paths(base) if has_variants else [("the path", {})]
-    given = paths[0][1]
     left_out = _without_udp(base, flows, tunnels)
     tunnels = [it for it in tunnels if it not in left_out]
-    candidates = [_table(it) for it in tunnels]
-    axes: dict[str, Any] = {_TUNNEL: candidates, found.cc_key: list(congestion)}
-    zipped = {key: [values.get(key, given.get(key)) for _, values in paths] for key in given}
-    results, tally = _swept(
-        {**base, "flows": flows}, {**axes, "zip": zipped} if zipped else axes, seeds, store, jobs,
-        progress,
-    )  # fmt: skip
-    with_plain = {
-        _TUNNEL: candidates if "none" in tunnels else ["none", *candidates],
-        "flows.0.cc": list(dict.fromkeys(["cubic", *congestion])),
-    }
-    beside = {**base, "flows": list(GOALS["fair"].flows)}
-    neighbour, _ = _swept(beside, with_plain, seeds, store, jobs, progress)
-    path = Experiment.parse(scenarios.apply(base, {}))
-    if found.metric == MIX:
-        results = with_mix(results, path.path.rate or 0, path.path.rtt, path.duration)
-    conditions = ", ".join([
-        f"{format_rate(path.path.rate or 0)} × {format_time(path.path.rtt)}",
-        *([f"loss {100 * path.path.loss:g} %"] if path.path.loss else []),
-        f"buffer {path.path.buffer}", format_time(path.duration),
-    ])  # fmt: skip
-    limits = _limits(results, tally.ids, store, jobs)
-    ranked = replace(_ranked(
-        found, results, neighbour, [name for name, _ in paths], conditions, seeds, tally.failed,
-        limits,
-    ), left_out=left_out)  # fmt: skip
-    keys = {key for it in ranked.candidates for key in it.limit_keys}
-    given = base.get("hosts", {})
-    defaults = {
-        key: value
-        for key, value in HOST_DEFAULTS.items()
-        if key in keys and key.removeprefix("hosts.") not in given
-    }
-    if not defaults:
-        return ranked
-    without = advise(
-        scenarios.apply(table, defaults), goal, tunnels, congestion, seeds=seeds, store=store,
-        jobs=jobs, progress=progress, has_variants=False,
-    )  # fmt: skip
-    return replace(ranked, defaults=defaults, without=without)
+    ask = _Asked(found, flows, congestion, seeds, store, jobs, progress, left_out)
+    first = ask.ranking(base, tunnels)
+    defaults, wider = ask.limiting_defaults(base, tunnels, first), ask.wider(base, first)
+    table = scenarios.apply(base, defaults)
+    if not defaults and not wider:
+        return ask.ranking(table, tunnels, has_variants=True) if has_variants else first
+    without = ask.ranking(table, [*tunnels, *wider], has_variants=has_variants)
+    return replace(first, defaults=defaults, wider=wider, without=without)
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """A use, and how its candidates are simulated."""
+
+    goal: Goal
+    flows: Sequence[Mapping[str, Any]]
+    congestion: Sequence[str]
+    seeds: int
+    store: str | Path
+    jobs: int | None
+    progress: bool
+    left_out: tuple[str, ...]
+
+    def ranking(
+        self, base: dict[str, Any], tunnels: Sequence[str], *, has_variants: bool = False
+    ) -> Advice:
+        """Simulate tunnels on a path, and on others like it, and rank them."""
+        paths = _paths(base) if has_variants else [("the path", {})]
+        results, tally = self._results(base, tunnels, [values for _, values in paths], self.seeds)
+        others = tunnels if "none" in tunnels else ["none", *tunnels]
+        algorithms = list(dict.fromkeys(["cubic", *self.congestion]))
+        beside = {**base, "flows": list(GOALS["fair"].flows)}
+        neighbour, _ = self._swept(beside, others, {"flows.0.cc": algorithms}, self.seeds)
+        path = Experiment.parse(scenarios.apply(base, {}))
+        conditions = ", ".join([
+            f"{format_rate(path.path.rate or 0)} × {format_time(path.path.rtt)}",
+            *([f"loss {100 * path.path.loss:g} %"] if path.path.loss else []),
+            f"buffer {path.path.buffer}", *(["downloads"] if path.direction == "down" else []),
+            format_time(path.duration),
+        ])  # fmt: skip
+        limits = _limits(results, tally.ids, self.store, self.jobs)
+        ranked = _ranked(
+            self.goal, results, neighbour, [name for name, _ in paths], conditions, self.seeds,
+            tally.failed, limits,
+        )  # fmt: skip
+        return replace(ranked, left_out=self.left_out)
+
+    def limiting_defaults(
+        self, base: dict[str, Any], tunnels: Sequence[str], ranked: Advice
+    ) -> dict[str, str]:
+        """Return the defaults of hosts without which a candidate is worth more.
+
+        Random loss may limit as well, and be worth more still: so each default is asked.
+        """
+        found: dict[str, str] = {}
+        before = _values(self.goal, ranked.results)[..., :_SEEDS_OF_DEFAULTS].mean(-1)
+        for key, value in HOST_DEFAULTS.items():
+            if key.removeprefix("hosts.") not in base.get("hosts", {}):
+                wider = scenarios.apply(base, {**found, key: value})
+                results, _ = self._results(wider, tunnels, [{}], _SEEDS_OF_DEFAULTS)
+                after = _values(self.goal, results).mean(-1)
+                if self.goal.are_better(after, before).any():
+                    found[key], before = value, after
+        return found
+
+    def wider(self, base: dict[str, Any], ranked: Advice) -> list[str]:
+        """Return tunnels whose own windows limit them, with windows that do not.
+
+        Of a tunnel with several congestion controls, those of its best candidate.
+        """
+        best: dict[str, Candidate] = {}
+        for it in ranked.candidates:
+            best.setdefault(it.tunnel, it)
+        found = []
+        for name, it in best.items():
+            if any(map(_is_window, it.limit_keys)):
+                cc = self.congestion[0] if it.cc == "any" else it.cc
+                table = {**base, "flows": list(self.flows), _TUNNEL: _table(name)}
+                sizes = _widened(scenarios.build(table, {self.goal.cc_key: cc}), self.jobs)
+                found.append(" ".join([name, *(f"{key}={size}" for key, size in sizes.items())]))
+        return found
+
+    def _results(
+        self,
+        base: dict[str, Any],
+        tunnels: Sequence[str],
+        paths: Sequence[Mapping[str, Any]],
+        seeds: int,
+    ) -> tuple[xarray.Dataset, Tally]:
+        """Return what the goal's flows have on a path, or on several by the keys that differ."""
+        axes: dict[str, Any] = {self.goal.cc_key: list(self.congestion)}
+        if paths[0]:
+            axes["zip"] = {key: [it[key] for it in paths] for key in paths[0]}
+        results, tally = self._swept({**base, "flows": list(self.flows)}, tunnels, axes, seeds)
+        if self.goal.metric == MIX:
+            path = Experiment.parse(scenarios.apply(base, {}))
+            results = with_mix(results, path.path.rate or 0, path.path.rtt, path.duration)
+        return results, tally
+
+    def _swept(
+        self, table: dict[str, Any], tunnels: Sequence[str], axes: dict[str, Any], seeds: int
+    ) -> tuple[xarray.Dataset, Tally]:
+        declared = tc.Sweep(table, {_TUNNEL: [_table(it) for it in tunnels], **axes}, seeds)
+        digest = hashlib.sha256(declared.to_toml().encode()).hexdigest()[:8]
+        declared.name = f"advise-{digest}"
+        tally = run_sweep(declared, self.store, jobs=self.jobs, progress=self.progress, again=True)
+        results = results_of(declared, tally, self.store)
+        return results.assign_coords({_TUNNEL: list(tunnels)}), tally
+
+
+def _widened(experiment: Experiment, jobs: int | None) -> dict[str, str]:
+    """Return a tunnel's windows, doubled as long as that is what helps a flow most."""
+    sizes: dict[str, str] = {}
+    for _ in range(_MOST_DOUBLED):
+        entries = tc.confirm(tc.run(experiment, progress=False), jobs=jobs)
+        firsts = [it.changes for entry in entries for it in findings.limits_of(entry)[:1]]
+        changes = next((it for it in firsts if all(_is_window(one.key) for one in it)), ())
+        if not changes:
+            break
+        sizes |= {it.key.removeprefix(f"{_TUNNEL}."): str(it.after) for it in changes}
+        experiment = tc.relax(experiment, *(it.name for it in changes))
+    return sizes
+
+
+def _is_window(key: str) -> bool:
+    return key.startswith(f"{_TUNNEL}.") and key.endswith(_WINDOWS)
 
 
 def _without_tunnels(flows: Any) -> list[dict[str, Any]]:
@@ -298,22 +402,14 @@ def _table(tunnel: str) -> str | dict[str, Any]:
     keys = dict(it.split("=", 1) for it in settings if "=" in it)
     if len(keys) < len(settings):
         raise ConfigError(Problem("--tunnels", tunnel, "a name, and KEY=VALUE after it"))
-    return {"name": name, **keys} if keys else name
-
-
-def _swept(
-    table: dict[str, Any],
-    axes: dict[str, Any],
-    seeds: int,
-    store: str | Path,
-    jobs: int | None,
-    progress: bool,
-) -> tuple[xarray.Dataset, Tally]:
-    declared = tc.Sweep(table, axes, seeds)
-    digest = hashlib.sha256(declared.to_toml().encode()).hexdigest()[:8]
-    declared.name = f"advise-{digest}"
-    tally = run_sweep(declared, store, jobs=jobs, progress=progress, again=True)
-    return results_of(declared, tally, store), tally
+    found: dict[str, Any] = {"name": name}
+    for key, value in keys.items():
+        *tables, last = key.split(".")
+        inner = found
+        for it in tables:
+            inner = inner.setdefault(it, {})
+        inner[last] = scenarios.parse_text(f"{_TUNNEL}.{key}", value)
+    return found if keys else name
 
 
 def _paths(base: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
@@ -358,7 +454,7 @@ def _ranked(
     values = _values(goal, results)  # tunnel, cc, path, seed
     tunnels = [str(it) for it in results[_TUNNEL].values]
     algorithms = [str(it) for it in results[goal.cc_key].values]
-    shown = _different(values, tunnels, algorithms)
+    shown = _different(values, tunnels, algorithms, _of_carriers(results, goal))
     better = 1.0 if goal.is_higher else -1.0
     means = {point: float(np.nanmean(values[point][0])) for point in shown}
     order = sorted(shown, key=lambda point: -better * means[point])
@@ -442,20 +538,39 @@ def _values(goal: Goal, results: xarray.Dataset) -> NDArray[np.float64]:
     return found
 
 
+def _of_carriers(results: xarray.Dataset, goal: Goal) -> list[bool]:
+    """Return of each tunnel whether it is a relay whose carrier has its own congestion control.
+
+    The application's is then that of loopbacks: its runs differ by chance at most.
+    """
+    used = results["flow_cc"].transpose(_TUNNEL, goal.cc_key, ...).values
+    tunnels = [
+        Experiment.parse({_TUNNEL: _table(str(it))}).tunnel for it in results[_TUNNEL].values
+    ]
+    return [
+        it is not None and it.entry.kind == "relay" and bool((here == here[:1]).all())
+        for it, here in zip(tunnels, used, strict=True)
+    ]
+
+
 def _different(
-    values: NDArray[np.float64], tunnels: Sequence[str], algorithms: Sequence[str]
+    values: NDArray[np.float64],
+    tunnels: Sequence[str],
+    algorithms: Sequence[str],
+    of_carriers: Sequence[bool],
 ) -> dict[tuple[int, int], str]:
     """Return the places of candidates that have results, and the names of their algorithms.
 
     Where the carrier has its own congestion control, one stands for all. A carrier with an
     algorithm of its own is left out where the tunnel without one gives the same runs.
+    ``of_carriers``: whether the path has that of the tunnel's carrier alone.
     """
     found = {}
     for tunnel in range(len(tunnels)):
-        is_same = len(algorithms) > 1 and all(
+        is_same = len(algorithms) > 1 and (of_carriers[tunnel] or all(
             np.array_equal(values[tunnel, 0], values[tunnel, cc], equal_nan=True)
             for cc in range(1, len(algorithms))
-        )
+        ))  # fmt: skip
         plain, _, carrier = tunnels[tunnel].partition(_OWN_CC)
         same = None
         if plain in tunnels and carrier in algorithms:

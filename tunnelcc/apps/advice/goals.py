@@ -31,7 +31,14 @@ class Goal:
     cc_key: str = "cc"
     flow: int | None = None
 
+    def are_better(self, values: Any, than: Any) -> Any:
+        """Whether values, numbers or arrays, are better than others by a part that counts."""
+        gain = values / than if self.is_higher else than / values
+        return gain > 1 + _HELPS
 
+
+# Less than this gain is none, as in ``running.confirm``.
+_HELPS = 0.05
 #: The metric of a mix, which is computed from those of its parts.
 MIX = "mix"
 _CALL = {"transport": "udp", "traffic": "call"}

@@ -31,6 +31,8 @@ from tunnelcc.words.quantities import PERCENT
 _HEADINGS = (
     "rank", "tunnel", "cc", "", "to the best", "bytes", "CPU", "neighbour", "limited by",
 )  # fmt: skip
+# Differences below this one, in the unit of the goal or in %, are not shown.
+_SAME = 5e-4
 _NOTE = (
     "bytes: on the wire for each byte of the application. CPU: of the busier host, with the costs "
     "of its profile. neighbour: goodput of a CUBIC flow beside it, as part of what it has beside a "
@@ -70,7 +72,7 @@ def advise(
             seeds=count, store=store, jobs=jobs,
         )  # fmt: skip
     _print(found)
-    figure = _figure(found)
+    figure = _figure(found.final)
     if plot is not None and figure is not None:
         save(figure, plot, provenance.text(provenance.here()))
         click.echo(plot)
@@ -95,24 +97,19 @@ def _records(found: Advice) -> Iterator[dict[str, Any]]:
 def _print(found: Advice) -> None:
     unit = {"value": METRICS[found.goal.metric].units} if found.goal.metric in METRICS else {}
     records.tell("candidates", lambda: _records(found), unit)
-    out = console()
     if (without := found.without) is not None:
-        records.tell("without_defaults", lambda: _records(without), unit)
-        for line in _conclusion(found):
-            out.print(line, markup=False)
-        out.print()
-    out.print(f"{found.conditions}\n{found.goal.words}", style="bold", markup=False)
+        records.tell("without_limits", lambda: _records(without), unit)
+    out = console()
+    for line in _conclusion(found):
+        out.print(line, markup=False)
+    out.print(f"\n{found.conditions}\n{found.goal.words}", style="bold", markup=False)
     _print_table(found, "")
-    if found.without is not None:
-        _print_table(found.without, "\n" + _settings(found))
+    if without is not None:
+        _print_table(without, f"\n{_settings(found)}")
     out.print(f"{_statement()}. {_NOTE}", markup=False)
     if found.left_out:
         out.print(f"left out, because they cannot carry it: {', '.join(found.left_out)}",
                   markup=False)  # fmt: skip
-    for line in _verdicts(found.without or found):
-        out.print(line, markup=False)
-    for line in _turns(found):
-        out.print(f"  {line}", markup=False)
     for name, text in found.configurations.items():
         out.print(f"\nWhat {name} stands for:\n{text}", markup=False)
 
@@ -127,19 +124,38 @@ def _print_table(found: Advice, title: str) -> None:
 
 
 def _settings(found: Advice) -> str:
-    return "with " + ", ".join(f"{key} = {value}" for key, value in found.defaults.items())
+    """Return what the second ranking has: larger buffers of hosts, and windows of tunnels."""
+    return "with " + ", ".join([*(f"{k} = {v}" for k, v in found.defaults.items()), *found.wider])
 
 
 def _conclusion(found: Advice) -> list[str]:
-    """Return what holds with and without the defaults of hosts that limit candidates."""
-    assert found.without is not None
-    names, count = ", ".join(found.defaults), len(found.limited_by_defaults)
-    of_all = f"{count} of {len(found.candidates)} candidates"
-    first, second = found.best.name, found.without.best.name
-    lines = [f"{names}, defaults of the hosts, limit {of_all}: both rankings follow."]
-    if first == second:
-        return [*lines, _sentence(f"{first} has the best mean in both.")]
-    return [*lines, _sentence(f"{second} has the best mean {_settings(found)}; {first} without.")]
+    """Return what is best and where, what is not told from it, and what changes that."""
+    final, text = found.final, found.goal.scale.text
+    best = final.best
+    is_alone = not final.equals
+    claim = "is the best of these" if is_alone else "has the best mean"
+    settings = f", {_settings(found)}" if found.without else ""
+    lines = [
+        _sentence(f"{best.name} {claim}, {text(best.value)}: on {found.conditions}{settings}.")
+    ]
+    if found.without is not None and found.best.name != best.name:
+        lines[0] += f" Without these settings: {found.best.name}, {text(found.best.value)}."
+    if not is_alone:
+        lines.append(
+            f"{final.seeds} seeds do not tell it from: "
+            f"{', '.join(it.name for it in final.equals)}. Choose among them by bytes, CPU and "
+            "neighbours, or use more --seeds."
+        )
+    if found.defaults:
+        count = len(found.limited_by_defaults)
+        lines.append(
+            f"{count} of {len(found.candidates)} candidates {'is' if count == 1 else 'are'} "
+            f"limited by {' and '.join(found.defaults)}, as hosts have it: both rankings follow."
+        )
+    if found.wider:
+        names = ", ".join(it.partition(" ")[0] for it in found.wider)
+        lines.append(f"Own windows limit {names}: the second ranking also has larger ones.")
+    return [*lines, *(f"  {it}" for it in _turns(final))]
 
 
 def _statement() -> str:
@@ -173,25 +189,15 @@ def difference_text(it: Difference, goal: Goal, decimals: int = 1) -> str:
     if it.is_cut and it.verdict == "undecided":
         return f"not known with {it.pairs} seeds"
     scale, form = (PERCENT, f"+.{decimals}f") if it.is_ratio else (goal.scale, "+.3g")
-    low, mean, high = (format(scale.factor * v, form) for v in (it.low, it.mean, it.high))
+    ends = [scale.factor * it.low, scale.factor * it.mean, scale.factor * it.high]
+    if max(map(abs, ends)) < _SAME:
+        return "the same"
+    low, mean, high = (format(end, form) for end in ends)
     return f"{scale.heading(mean)} [{low}, {high}]".replace("-", "−")
 
 
 def _number(value: float, form: str) -> str:
     return format(value, form) if np.isfinite(value) else "–"
-
-
-def _verdicts(found: Advice) -> list[str]:
-    """Return what the ranking says, and what it leaves open."""
-    best, equals = found.best, found.equals
-    if not equals:
-        return [_sentence(f"{best.name} is the best of these.")]
-    names = ", ".join(it.name for it in equals)
-    return [
-        _sentence(f"{best.name} has the best mean.")
-        + f" {found.seeds} seeds do not tell it from: {names}. Choose "
-        "among them by bytes, CPU and neighbours, or use more --seeds."
-    ]
 
 
 def _sentence(text: str) -> str:
@@ -230,18 +236,23 @@ def _figure(found: Advice) -> Any:
 def _write_page(found: Advice, figure: Any, file: Path) -> None:
     from tunnelcc.report import html
 
+    rankings = [("", found)]
+    if found.without is not None:
+        rankings.append((f"W{_settings(found)[1:]}", found.without))
     text = html.render(
         Path(advices.__file__).with_name("page.html"),
         title=f"Advice: {found.goal.words.partition(':')[0]}",
         conditions=found.conditions,
         goal=found.goal.words,
         seeds=found.seeds,
-        verdicts=_verdicts(found),
+        conclusion=_conclusion(found),
         headings=_headings(found),
-        rows=[_cells(found, place, it) for place, it in enumerate(found.candidates, 1)],
+        rankings=[
+            (name, [_cells(it, place, one) for place, one in enumerate(it.candidates, 1)])
+            for name, it in rankings
+        ],
         note=_NOTE,
         figure="" if figure is None else html.inline_svg(figure),
-        turns=_turns(found),
         configurations=found.configurations,
         command=shlex.join(["tunnelcc", *sys.argv[1:]]),
     )
