@@ -13,7 +13,7 @@ from tunnelcc.plots.maps import maps
 from tunnelcc.plots.network import plot_network
 from tunnelcc.plots.pairs import pairs
 from tunnelcc.plots.run import plot_run
-from tunnelcc.plots.scales import name_of_key
+from tunnelcc.plots.scales import name_of_key, plain
 from tunnelcc.plots.scatter import scatter
 from tunnelcc.plots.series import series
 from tunnelcc.plots.sliders import sliders
@@ -45,6 +45,7 @@ __all__ = [
     "name_of_key",
     "pairs",
     "panels",
+    "plain",
     "plot_beside",
     "plot_network",
     "plot_run",

@@ -32,7 +32,7 @@ def draw_bars(axes: Axes, part: Selection, x: str, y: str, by: str | None, scale
     lines = list(part.lines(part.results[y], by))
     width = _WIDTH / max(len(lines), 1)
     drawn = [_draw(axes, line, coordinate, index, width, scale) for index, line in enumerate(lines)]
-    names = [str(value) for value in coordinate.values]
+    names = scales.names_of(coordinate)
     turn = sum(map(len, names)) > _MOST_LETTERS
     axes.set_xticks(
         _middles(len(lines), len(names), width), names, rotation=25 if turn else 0,

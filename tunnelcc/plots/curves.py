@@ -200,7 +200,7 @@ def _set_limits(axes: list[Axes], drawn: list[Any], y: str, *, is_log: bool) -> 
     if is_log and y in ("goodput", "flow_goodput") and scales.is_wide(means):
         axes[0].set_yscale("log")
         axes[0].set_ylim(points[points > 0].min() / 1.6, points.max() * 1.6)
-        axes[0].yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+        axes[0].yaxis.set_major_formatter(lambda value, _: scales.plain(value))
         return
     high = 1.12 * float(points.max())
     if y in _UNIT_RANGE and not math.isclose(high, 0):

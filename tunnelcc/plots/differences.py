@@ -46,6 +46,10 @@ def differences(
         for key, axis in selection.axes.items()
         if key != "rtt_ratio"
     }
+    labels = {
+        key: texts if not is_names else scales.names_of(selection.axes[key])
+        for key, (_, texts, is_names) in axes.items()
+    }
     asked = question(axes, to)
     dims = [str(dim) for dim in values.dims if dim != "seed"]
     runs = values.transpose(*dims, "seed").values
@@ -71,7 +75,7 @@ def differences(
         names = []
         for row, (point, it) in enumerate(shown.items()):
             at = dict(zip(dims, point, strict=True))
-            names.append("  ".join(texts[at[dim]] for dim, texts, _ in axes.values()))
+            names.append("  ".join(labels[key][at[dim]] for key, (dim, *_) in axes.items()))
             is_decided = it.verdict != "undecided"
             colour = _DECIDED if is_decided else _UNDECIDED
             ax.errorbar(

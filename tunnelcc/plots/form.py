@@ -18,14 +18,15 @@ if TYPE_CHECKING:
 class Form:
     """How a figure is saved. ``width`` and ``height``: inches, None: as it is; ``font``: points.
 
-    ``column``: width of one with one panel. ``lines``: by how much lines and marks are larger.
-    ``dpi``: of .png, None: as on the screen. ``title``: with what is above the panels; ``notes``:
-    with small lines below them.
+    ``column``: width of one with one panel, ``page``: largest width of others. ``lines``: by how
+    much lines and marks are larger. ``dpi``: of .png, None: as on the screen. ``title``: with what
+    is above the panels; ``notes``: with small lines below them.
     """
 
     width: float | None = None
     height: float | None = None
     column: float | None = None
+    page: float | None = None
     font: float = float(STYLE["font.size"])
     lines: float = 1.0
     dpi: int | None = None
@@ -36,7 +37,7 @@ class Form:
 #: A column of a paper is 3.5 inches wide (IEEE, ACM), two are 7.1; a slide is 13.3 x 7.5.
 FORMS = {
     "screen": Form(),
-    "paper": Form(column=3.5, font=8, dpi=300, title=False, notes=False),
+    "paper": Form(column=3.5, page=7.1, font=8, dpi=300, title=False, notes=False),
     "slide": Form(width=10, height=5.6, font=16, lines=1.7, dpi=300, notes=False),
 }
 _LEAST_FONT, _MOST_FONT = 4.0, 60.0
@@ -90,7 +91,8 @@ def shape(figure: Figure, form: Form) -> None:
             line.set_markersize(line.get_markersize() * form.lines)
     width, height = figure.get_size_inches()
     is_alone = len(figure.axes) == 1
-    new = form.width or (form.column if form.column and is_alone else width)
+    most = form.column if is_alone else min(width, form.page or width)
+    new = form.width or most or width
     figure.set_size_inches(new, form.height or height * new / width)
     if not form.title and figure.get_suptitle():
         figure.suptitle("")

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from textwrap import fill
 from typing import TYPE_CHECKING
 
-from tunnelcc.plots.style import STYLE, take_literally
+from tunnelcc.plots.style import MARKERS, STYLE, take_literally
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -28,6 +28,9 @@ _MOST_ROWS, _ROW = 4, 0.18
 _LETTER, _OF_TITLE, _HANDLE = 0.075, 0.083, 0.6
 # Points of the style's letters.
 _FONT = float(STYLE["font.size"])
+# Of lines: what matplotlib has for no mark, and dashes that can be told apart.
+_NO_MARK = ("None", "none", "", " ")
+_DASHES = ("-", "--", "-.", ":")
 # Longer labels of vertical axes than this have several lines.
 _MOST_LETTERS = 32
 
@@ -67,6 +70,7 @@ def finish(figure: Figure, axes: list[Axes], title: str, note: str = "", below: 
     for ax in axes:
         for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
             handles.setdefault(label, handle)
+    _tell_apart(axes, handles)
     width = figure.get_figwidth()
     below = wrapped(below, int(width / _LETTER))
     if handles:
@@ -77,6 +81,29 @@ def finish(figure: Figure, axes: list[Axes], title: str, note: str = "", below: 
     if text := "\n".join(filter(None, (wrapped(title, int(width / _OF_TITLE)), note))):
         figure.suptitle(text, fontsize=10 if title else 9)
     take_literally(figure)
+
+
+def _tell_apart(axes: list[Axes], handles: Mapping[str, Artist]) -> None:
+    """Give lines with other labels and one look other marks and dashes, in the same colour.
+
+    Names that a figure may have are without number: own algorithms, quantities of papers.
+    """
+    from matplotlib.colors import to_hex
+    from matplotlib.lines import Line2D
+
+    seen: set[tuple[str, str, str]] = set()
+    for label, handle in handles.items():
+        if not isinstance(handle, Line2D):
+            continue
+        colour, mark = to_hex(handle.get_color()), str(handle.get_marker())
+        looks = [(colour, mark, str(handle.get_linestyle()))]
+        marks = MARKERS if mark not in _NO_MARK else (mark,)
+        looks += [(colour, other, line) for line in _DASHES for other in marks]
+        colour, mark, line = look = next((it for it in looks if it not in seen), looks[0])
+        if look != looks[0]:
+            for drawn in (it for ax in axes for it in ax.lines if it.get_label() == label):
+                drawn.set(marker=mark, linestyle=line)
+        seen.add(look)
 
 
 def add_legend(

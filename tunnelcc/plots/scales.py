@@ -143,6 +143,14 @@ def is_wide(values: ArrayLike) -> bool:
     return bool(numbers.size) and 0 < numbers.min() * _WIDE < numbers.max()
 
 
+_NO_TUNNEL = "no tunnel"
+
+
+def plain(value: float) -> str:
+    """Write a tick of a logarithmic axis as all others are: 0.00001, and not 1e-05."""
+    return np.format_float_positional(float(f"{value:.6g}"), trim="-")
+
+
 class Positions:
     """The positions of the values of a numeric axis, in the shown unit.
 
@@ -197,12 +205,19 @@ def _thinned(
     return chosen
 
 
+def names_of(coordinate: xarray.DataArray) -> list[str]:
+    """Return the values of an axis of names as people say them."""
+    names, key = [str(value) for value in coordinate.values], str(coordinate.name)
+    if key.rpartition(".")[2] == "cc":
+        return [core.congestion_label(name) for name in names]
+    is_tunnel = key.removesuffix(".name").rpartition(".")[2] == "tunnel"
+    return [_NO_TUNNEL if is_tunnel and name == "none" else name for name in names]
+
+
 def texts(coordinate: xarray.DataArray) -> list[str]:
     """Return the values of an axis as texts with units."""
     if not is_number(coordinate):
-        names = [str(value) for value in coordinate.values]
-        is_cc = str(coordinate.name).rpartition(".")[2] == "cc"
-        return [core.congestion_label(name) for name in names] if is_cc else names
+        return names_of(coordinate)
     scale = scale_of(coordinate)
     return [scale.text(float(value)) for value in np.atleast_1d(coordinate.values)]
 
@@ -224,4 +239,4 @@ def written(coordinate: xarray.DataArray) -> list[str]:
 def show_value(coordinate: Any) -> str:
     """Return ``long name value unit`` of a coordinate's only value."""
     (text,) = texts(coordinate.expand_dims("only") if coordinate.ndim == 0 else coordinate)
-    return f"{name_of(coordinate)} {text}"
+    return text if text == _NO_TUNNEL else f"{name_of(coordinate)} {text}"

@@ -78,12 +78,12 @@ def scatter(
             ax.set_ylabel(scale_y.label(scales.name_of(vertical)))
         if is_log:
             axes[0].set_xscale("log")
-            axes[0].xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+            axes[0].xaxis.set_major_formatter(lambda value, _: scales.plain(value))
         else:
             axes[0].set_xlim(left=0)
         if scales.is_wide(vertical.mean("seed").values):
             axes[0].set_yscale("log")
-            axes[0].yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+            axes[0].yaxis.set_major_formatter(lambda value, _: scales.plain(value))
         else:
             axes[0].set_ylim(0, 1.08 * scale_y.factor * float(vertical.max()) or 1.0)
         note = "small: runs, large: means of them"

@@ -329,7 +329,7 @@ class Selection:
         coordinate = self.axis(key, "--at")
         found = _find(coordinate, value)
         if not found:
-            choices = ", ".join(dict.fromkeys(scales.texts(coordinate)))
+            choices = ", ".join(dict.fromkeys(scales.written(coordinate)))
             raise ConfigError(Problem(f"--at {key}", value, f"one of {choices}"))
         self.fixed.append(scales.show_value(coordinate[found[:1]]))
         place = found[0] if len(found) == 1 else found

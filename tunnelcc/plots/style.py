@@ -45,7 +45,8 @@ _COLOURS = (
     "#000000", "#E69F00", "#0072B2", "#CC79A7", "#009E73", "#D55E00", "#56B4E9", "#332288",
     "#999933", "#882255", "#888888", "#661100", "#DDCC77",
 )  # fmt: skip
-_MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+#: Marks of lines and points.
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 _LINES = ("-", "--", "-.", (0, (1, 1)))
 _HATCHES = ("", "///", "...", "\\\\\\", "xxx", "---", "+++", "oo")
 _OTHERS = tuple(
@@ -104,7 +105,7 @@ def category_style(position: int) -> dict[str, Any]:
     """Return colour, marker and line style of the category at ``position``, 0 the first."""
     return {
         "color": _COLOURS[position % len(_COLOURS)],
-        "marker": _MARKERS[position % len(_MARKERS)],
+        "marker": MARKERS[position % len(MARKERS)],
         "linestyle": _LINES[position % len(_LINES)],
     }
 

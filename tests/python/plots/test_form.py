@@ -39,6 +39,14 @@ def test_a_paper_has_a_column_300_dpi_and_neither_title_nor_notes(tmp_path):
     assert pixels(tmp_path / "it.png")[0] == pytest.approx(3.5 * 300, rel=0.1)
 
 
+def test_a_paper_has_several_panels_on_one_page():
+    with panels(5) as (figure, axes):
+        finish(figure, axes, "A title")
+    assert figure.get_figwidth() > 10
+    shape(figure, FORMS["paper"])
+    assert figure.get_figwidth() == 7.1
+
+
 def test_a_slide_has_large_letters_and_a_title():
     figure = drawn()
     shape(figure, FORMS["slide"])

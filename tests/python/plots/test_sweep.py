@@ -143,7 +143,7 @@ def test_theory_is_drawn_where_its_assumptions_hold(loss_sweep):
 def test_theory_is_not_drawn_through_a_tunnel(make_sweep, key):
     tunnels = make_sweep({"path.loss": LOSS, key: ["none", "gost-relay-ws"]})
     assert labels(plots.curves(tunnels, "path.loss", "goodput", by=key)) == [
-        "none",
+        "no tunnel",
         "gost-relay-ws",
     ]
 
@@ -395,9 +395,9 @@ def test_shares_are_of_the_first_entry_where_the_mean_over_all_flows_says_nothin
     figure = plots.curves(results, "path.buffer", "flow_share", by="tunnel.name")
     assert figure.axes[0].get_ylabel().endswith("of flows.0")
     for name in axes["tunnel.name"]:
-        drawn = line(figure.axes[0], name).get_ydata()
+        drawn = line(figure.axes[0], "no tunnel" if name == "none" else name).get_ydata()
         assert drawn == pytest.approx(share.sel({"tunnel.name": name}))
-    assert line(figure.axes[0], "none").get_ydata() == pytest.approx([1 / 3, 1 / 9])
+    assert line(figure.axes[0], "no tunnel").get_ydata() == pytest.approx([1 / 3, 1 / 9])
     cells = plots.maps(results, "path.buffer", "tunnel.name", "flow_share").axes[0]
     assert np.allclose(cells.images[0].get_array(), share)
     differences = plots.differences(results, "flow_share").axes[0]
@@ -544,7 +544,7 @@ def test_equal_results_give_equal_files(duel, tmp_path, suffix):
         (lambda s: plots.curves(s, "path.loss", "goodput"), "--facet path.rtt or --at path.rtt="),
         (
             lambda s: plots.curves(s, "path.loss", "goodput", at={"path.rtt": "50ms"}),
-            "one of 10 ms, 40 ms, 160 ms",
+            "one of 10ms, 40ms, 160ms",
         ),
         (lambda s: plots.curves(s, "path.loss", "goodput", at={"rtt": "40ms"}), "--at"),
         (lambda s: plots.maps(s, "path.loss", "path.rtt", "jane"), "'jain'"),
@@ -652,7 +652,7 @@ def test_bars_stand_over_names_with_the_most_and_the_least(make_sweep):
     results = make_sweep(axes, goodput=goodput)
     figure = overview(results, "goodput")
     (panel,) = figure.axes
-    assert [text.get_text() for text in panel.get_xticklabels()] == list(rates)
+    assert [text.get_text() for text in panel.get_xticklabels()] == ["no tunnel", *[*rates][1:]]
     assert labels(figure) == ["bbr", "cubic"]
     bbr, cubic = (box for box in panel.containers if hasattr(box, "patches"))
     goodputs = results["goodput"] / 1e6
@@ -747,7 +747,7 @@ def test_a_list_of_points_is_drawn_like_the_grid_that_it_is(pairs_of_points):
     titles = [axes.get_title(loc="left") for axes in figure.axes]
     assert titles == ["random loss 0.1 %", "random loss 1 %"]
     few, many = figure.axes
-    assert list(line(many, "none").get_xdata()) == [20, 80]
+    assert list(line(many, "no tunnel").get_xdata()) == [20, 80]
     expected = [1 / (0.02 * 0.01) ** 0.5, 1 / (0.08 * 0.01) ** 0.5]
     assert list(line(many, "relay").get_ydata()) == pytest.approx(expected)
     assert line(many, "relay").get_linestyle() == "--"
@@ -982,3 +982,46 @@ def test_a_long_legend_makes_a_figure_higher_and_leaves_the_panel_its_size(make_
 def test_small_sizes_are_shown_in_bytes(make_sweep, sizes, text):
     axis = make_sweep({"flows.write_size": (sizes, "byte")})["flows.write_size"]
     assert scales.texts(axis)[0] == text
+
+
+def looks(figure):
+    legend = figure.legends[0].get_lines()
+    return {it.get_label(): (it.get_color(), it.get_marker(), it.get_linestyle()) for it in legend}
+
+
+def test_own_algorithms_never_look_the_same(make_sweep):
+    """Style has 15 looks for algorithms that it does not know, by their names alone."""
+    names = ("balia", "lia", "ns3::TcpHybla", "ns3::TcpYeah", "cubic")
+    figure = plots.curves(make_sweep({"path.buffer": BUFFER}, names), "path.buffer", "flow_share")
+    found = looks(figure)
+    assert len(found) == len(set(found.values())) == 5
+    for drawn in figure.axes[0].lines:
+        own = (drawn.get_color(), drawn.get_marker(), drawn.get_linestyle())
+        assert own == found[drawn.get_label()]
+
+
+def test_many_values_of_an_axis_never_look_the_same(make_sweep):
+    rates = np.arange(1.0, 41).tolist()
+    sweep = make_sweep({"path.buffer": BUFFER, "path.rate": rates})
+    figure = plots.curves(sweep, "path.buffer", "goodput", by="path.rate", theory=False)
+    found = looks(figure)
+    assert len(found) == len(set(found.values())) == 40
+
+
+def test_ticks_of_small_numbers_are_written_as_others_are():
+    assert [scales.plain(it) for it in (1e-5, 1e-4, 0.5, 10.0, 1e5)] == [
+        "0.00001", "0.0001", "0.5", "10", "100000",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("key", ["tunnel", "tunnel.name", "flows.0.tunnel"])
+def test_none_is_no_tunnel_in_figures(make_sweep, key):
+    sweep = make_sweep({key: ["none", "tinc"], "path.rtt": [0.01, 0.02]})
+    figure = plots.curves(sweep, "path.rtt", "goodput", by=key, theory=False)
+    assert labels(figure) == ["no tunnel", "tinc"]
+    bars = plots.curves(sweep, key, "goodput", at={"path.rtt": 0.01}).axes[0]
+    assert [it.get_text() for it in bars.get_xticklabels()] == ["no tunnel", "tinc"]
+    rows = plots.differences(sweep, "goodput").axes[0].get_yticklabels()
+    assert all(it.get_text().startswith("tinc") for it in rows)
+    with pytest.raises(tc.ConfigError, match="none, tinc"):
+        plots.curves(sweep, "path.rtt", "goodput", at={key: "tink"})

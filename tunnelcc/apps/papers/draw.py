@@ -33,7 +33,7 @@ _SECOND = "#CC79A7"  # the second of two flows with one congestion control
 # Values of an axis that differ by more than this factor are drawn on a logarithmic one.
 _LOGARITHMIC = 8
 # Labels of ticks are not nearer to each other than this part of the axis.
-_APART = 0.055
+_APART = 0.08
 # Labels of ticks with more letters than this together are turned.
 _MOST_LETTERS = 44
 # More readings than these are not drawn beside the scenario's.
@@ -170,7 +170,7 @@ def _over_axis(axes: Axes, reproduction: Reproduction) -> None:
         positive = [it / UNITS[first.unit] for it in means if 0 < it < math.inf] or [1.0]
         axes.set_yscale("log")  # what is 0 is below
         axes.set_ylim(min(positive) / 1.5, 1.5 * axes.dataLim.y1)
-        axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+        axes.yaxis.set_major_formatter(lambda value, _: plots.plain(value))
     measures = {it.measure for it in shown.values() if it.measure}
     names = measures if len(shown) > 1 and measures else {first.title or next(iter(shown))}
     axes.set_ylabel(f"{' or '.join(sorted(names)).replace('_', ' ')} ({first.unit})")
@@ -330,6 +330,8 @@ def _plot_bars(axes: Axes, cells: Sequence[Cell], series: str, across: str) -> N
     ticks = ticks if turn else [fill(tick, 12) for tick in ticks]
     end = "right" if turn else "center"
     axes.set_xticks(range(len(ticks)), ticks, rotation=turn, rotation_mode="anchor", ha=end)
+    if len(ticks) == 1:  # a bar as wide as the panel looks like its background
+        axes.set_xlim(-1.5, 1.5)
 
 
 def _plot_cell(
