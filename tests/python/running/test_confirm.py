@@ -33,6 +33,16 @@ LOSSY = {
     "B": {**LINKS["B"], "rate": "200Mbps", "loss": "0.5%"},
     "C": LINKS["C"],
 }
+SHALLOW = {
+    "lan": {"between": ["client", "near"], "rate": "100Mbps", "rtt": "1ms", "buffer": "4p"},
+    "wan": {"between": ["near", "server"], "rate": "100Mbps", "rtt": "40ms"},
+}
+AGAINST = {
+    "X": {
+        "between": ["server", "client"], "rate": "50Mbps", "rtt": "40ms",
+        "reverse": {"buffer": "4500B"},
+    }
+}  # fmt: skip
 RENO = [{"from": "client", "to": "server", "cc": "reno"}]
 OFFICE = {
     "network": {
@@ -57,6 +67,7 @@ CASES = {
     "a rate that is set to that of the link": (brutal(20), ["flows.0.cc.rate", "path.rate"]),
     "a rate that is set above the link": (brutal(25), ["path.rate"]),
     "one far above it": (brutal(200), ["path.rate"]),
+    "one that costs goodput": (brutal(400), ["path.rate"]),
     "WireGuard over a silent path of 1280": (
         {"path": SILENT, "tunnel": "wireguard", "direction": "down", "duration": "10s"},
         ["path.mtu"],
@@ -113,6 +124,79 @@ CASES = {
     "loss on the link that is not the narrowest": (
         {**ACROSS, "flows": RENO, "network": {"links": LOSSY}, "duration": "10s"},
         ["network.links.B.loss"],
+    ),
+    "finalspeed of 16 on a link of 11": (
+        {"path": {"rate": "11Mbps", "rtt": "40ms"}, "duration": "6s",
+         "tunnel": {"name": "finalspeed", "rate": "16Mbps"}},
+        ["path.rate"],
+    ),
+    "hysteria2 of 80 through a policer of 2.5": (
+        {"path": {"rate": "50Mbps", "rtt": "40ms", "policer": {"rate": "2.5Mbps", "burst": "50kB"}},
+         "tunnel": {"name": "hysteria2", "rate": "80Mbps"}, "duration": "6s"},
+        ["path.policer.rate"],
+    ),
+    "hysteria2 of 80 before a hop of 10": (
+        {"path": {"rate": "50Mbps", "rtt": "40ms"}, "duration": "6s",
+         "tunnel": {"name": "hysteria2", "rate": "80Mbps",
+                    "chain": [{"rtt": "10ms", "rate": "10Mbps"}]}},
+        ["tunnel.chain.0.rate"],
+    ),
+    "hysteria2 of 90 on a link of 100 that loses 1 %": (
+        {"path": {"rate": "100Mbps", "rtt": "150ms", "loss": "1%"}, "duration": "12s",
+         "tunnel": {"name": "hysteria2", "rate": "90Mbps"}},
+        ["path.loss", "path.rate", "tunnel.rate"],
+    ),
+    "three flows in TUIC": (
+        {"path": {"rate": "20Mbps", "rtt": "40ms"}, "tunnel": "tuic", "flows": {"count": 3},
+         "duration": "6s"},
+        ["path.rate"],
+    ),
+    "16 flows in kcptun": (
+        {"path": {"rate": "10Mbps", "rtt": "40ms"}, "tunnel": "kcptun", "flows": {"count": 16},
+         "duration": "6s"},
+        ["path.rate"],
+    ),
+    "TinyFECVPN of 1500 over a silent path of 1280": (
+        {"path": {**SILENT, "rate": "50Mbps"}, "tunnel": "tinyfecvpn", "duration": "6s"},
+        ["path.mtu"],
+    ),
+    "tinc over a silent path of 1400": (
+        {"path": {**SILENT, "mtu": 1400}, "tunnel": "tinc", "duration": "6s"}, ["path.mtu"],
+    ),
+    "KCP on a slow CPU": (
+        {"path": FAST, "tunnel": "kcptun", "hosts": {"speed": 0.02}, "duration": "5s"},
+        ["hosts.speed"],
+    ),
+    "RED with a buffer of 8 kB": (
+        {"path": {**FAST, "queue": "red", "buffer": "8kB"}, "duration": "8s"}, ["path.buffer"],
+    ),
+    "BBRv3 with a small receive buffer": (
+        {"path": {**FAST, "rtt": "100ms"}, "flows": {"cc": "bbr3"}, "duration": "8s",
+         "hosts": {"tcp_rmem": "500kB"}},
+        ["hosts.tcp_rmem"],
+    ),
+    "vtun-udp with a large receive buffer, and a send buffer of 1 MiB": (
+        {"path": {"rate": "500Mbps", "rtt": "100ms"}, "tunnel": "vtun-udp", "duration": "6s",
+         "flows": {"cc": "bbr"}, "hosts": {"tcp_rmem": "128MiB", "tcp_wmem": "1MiB"}},
+        ["hosts.tcp_wmem"],
+    ),
+    "a shallow LAN before the tunnel": (
+        {**ACROSS, "network": {"links": SHALLOW}, "duration": "8s",
+         "tunnel": {"name": "wireguard", "between": ["near", "server"]}},
+        ["network.links.lan.buffer"],
+    ),
+    "a flow against a link's first direction": (
+        {**ACROSS, "flows": RENO, "network": {"links": AGAINST}, "duration": "8s"},
+        ["network.links.X.reverse.buffer"],
+    ),
+    "a backlog that never drains": (
+        {"path": {"rate": "50Mbps", "rtt": "40ms"}, "flows": {"rate": "92Mbps"}, "duration": "6s"},
+        ["path.rate"],
+    ),
+    "a burst of short flows": (
+        {"path": {"rate": "10Mbps", "rtt": "40ms"}, "duration": "10s",
+         "flows": {"count": 15, "interarrival": "50ms", "bytes": "500kB"}},
+        ["path.rate"],
     ),
     "the application": (
         {"path": FAST, "flows": {"rate": "5Mbps"}, "duration": "5s"}, ["flows.0.rate"],
@@ -181,6 +265,15 @@ def test_what_more_of_a_limit_gives_and_what_limits_then():
     assert [it.value for it in rungs][:3] == ["512KiB", "1MiB", "2MiB"]
     assert rungs[0].gain < rungs[1].gain < rungs[2].gain
     assert rungs[-1].then == ("hosts.tcp_wmem",)
+
+
+def test_more_of_a_window_tells_what_4096_give_and_at_what_price():
+    keys = CASES["KCP's window at 180 ms"][0]
+    runs = Confirmer(tc.run(keys, progress=False), 1, THOROUGH)
+    (finding,) = runs.findings()
+    rungs = {it.value: it for it in runs.ladder(finding)}
+    assert rungs["4096"].gain > 5 * rungs["256"].gain
+    assert rungs["4096"].resent > rungs["256"].resent
 
 
 def test_findings_do_not_depend_on_the_number_of_processes():
