@@ -162,6 +162,10 @@ struct QuicHosts
         QuicConnection::Join(client, server);
     }
 
+    virtual ~QuicHosts() = default;
+    QuicHosts(const QuicHosts&) = delete;
+    QuicHosts& operator=(const QuicHosts&) = delete;
+
     QuicWay up;
     QuicWay down;
     QuicConnection client;
