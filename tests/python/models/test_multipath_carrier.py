@@ -8,60 +8,16 @@ slower path adds for packets in a stream, which have TCP inside TCP.
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 import tunnelcc as tc
 from helpers import ROOT
+from two_paths import PATHS, carriers_of, experiment_with, flow_with, links_with, run_with
 
-FAR = {"rate": "1Gbps", "rtt": "1ms", "buffer": "2000p"}
-PATHS = {"paths": ["dsl", "lte"]}
 EXAMPLE = ROOT / "scenarios/examples/relay-over-two-uplinks.toml"
 
 # Payload in 1500 bytes: TCP's header has 52, and options of MPTCP 24.
 _PAYLOAD = 1424 / 1500
-
-
-def _links(
-    dsl: tuple[str, str] = ("20Mbps", "20ms"), lte: tuple[str, str] = ("10Mbps", "40ms"), **cut: Any
-) -> dict[str, Any]:
-    def link(near: str, far: str, rate: str, rtt: str) -> dict[str, Any]:
-        return {"between": [near, far], "rate": rate, "rtt": rtt, "buffer": "1bdp"}
-
-    return {
-        "lan": {"between": ["pc", "router"], **FAR},
-        "dsl": link("router", "isp", *dsl) | cut,
-        "dsl-far": {"between": ["isp", "relay"], **FAR},
-        "lte": link("router", "mast", *lte),
-        "lte-far": {"between": ["mast", "relay"], **FAR},
-        "core": {"between": ["relay", "server"], **FAR},
-    }
-
-
-def _flow(**keys: Any) -> dict[str, Any]:
-    return {"from": "pc", "to": "server", **keys}
-
-
-def _experiment(
-    tunnel: dict[str, Any], *flows: dict[str, Any], links: dict[str, Any] | None = None, **keys: Any
-) -> tc.Experiment:
-    table = {
-        "network": {"links": links or _links()},
-        "tunnel": {"between": ["router", "relay"], **tunnel},
-        "flows": [*flows] or [_flow()],
-        "duration": "15s", "warmup": "5s", **keys,
-    }  # fmt: skip
-    experiment: tc.Experiment = tc.Experiment.parse(table)
-    return experiment
-
-
-def _run(*parts: Any, **keys: Any) -> Any:
-    return tc.run(_experiment(*parts, **keys))
-
-
-def _carriers(result: Any, flow: int = 0) -> list[Any]:
-    return [leg for leg in result.legs[flow] if leg.name.startswith("carrier")]
 
 
 @pytest.mark.parametrize("direction", ["up", "down"])
@@ -69,31 +25,31 @@ def _carriers(result: Any, flow: int = 0) -> list[Any]:
     "name", ["gost-relay-ws", "gost-relay-wss", "gost-relay-mws", "shadowsocks"]
 )
 def test_carriers_of_relays_have_the_sum_of_both_rates(name, direction):
-    result = _run({"name": name, "mptcp": PATHS}, _flow(direction=direction))
+    result = run_with({"name": name, "mptcp": PATHS}, flow_with(direction=direction))
     # What waited in buffers when the warm-up ended counts, too.
     assert 0.95 * 30 * _PAYLOAD < result.goodput / 1e6 < 1.005 * 30 * _PAYLOAD
-    assert [leg.name for leg in _carriers(result)] == ["carrier", "carrier-path2"]
-    one, other = (leg.payload_bytes for leg in _carriers(result))
+    assert [leg.name for leg in carriers_of(result)] == ["carrier", "carrier-path2"]
+    one, other = (leg.payload_bytes for leg in carriers_of(result))
     assert one / (one + other) == pytest.approx(2 / 3, abs=0.02)
 
 
 def test_packets_in_a_stream_have_more_than_the_better_path():
-    alone, both = (_run({"name": "openvpn-2.6-tcp", **it}) for it in ({}, {"mptcp": PATHS}))
+    alone, both = (run_with({"name": "openvpn-2.6-tcp", **it}) for it in ({}, {"mptcp": PATHS}))
     assert both.goodput > 1.25 * alone.goodput
     way = both.tunnels[0].forward
-    assert way.outer_bytes > sum(leg.payload_bytes for leg in _carriers(both))
+    assert way.outer_bytes > sum(leg.payload_bytes for leg in carriers_of(both))
 
 
 @pytest.mark.parametrize("name", ["gost-relay-ws", "gost-relay-wss", "gost-relay-mws"])
 def test_all_bytes_arrive_and_none_twice(name):
     """What carriers hold is the same stream as over TCP: to the byte, where writes are the same."""
-    flow, kept = _flow(bytes="10MB"), {"duration": "30s", "warmup": "0s"}
-    one, both = (_run({"name": name, **it}, flow, **kept) for it in ({}, {"mptcp": PATHS}))
+    flow, kept = flow_with(bytes="10MB"), {"duration": "30s", "warmup": "0s"}
+    one, both = (run_with({"name": name, **it}, flow, **kept) for it in ({}, {"mptcp": PATHS}))
     for result in (one, both):
         assert result["flow_total_bytes"][0] == 10_000_000
         assert result["flow_completed_at"][0] > 0
     assert both["flow_completed_at"][0] < 0.8 * one["flow_completed_at"][0]
-    held, split = (sum(leg.payload_bytes for leg in _carriers(it)) for it in (one, both))
+    held, split = (sum(leg.payload_bytes for leg in carriers_of(it)) for it in (one, both))
     again = both["flow_paths_reinjected"][0]
     assert split - again == pytest.approx(held, rel=2e-3)  # reads of other sizes: other records
     assert both["flow_paths_duplicates"][0] <= again
@@ -101,29 +57,29 @@ def test_all_bytes_arrive_and_none_twice(name):
 
 
 def test_a_carrier_outlives_a_path():
-    links = _links(("10Mbps", "20ms"), ("10Mbps", "40ms"), loss_steps=[["8s", "100%"]])
+    links = links_with(("10Mbps", "20ms"), ("10Mbps", "40ms"), loss_steps=[["8s", "100%"]])
     keys = {"links": links, "duration": "25s", "warmup": "11s"}
-    result = _run({"name": "gost-relay-ws", "mptcp": PATHS}, **keys)
+    result = run_with({"name": "gost-relay-ws", "mptcp": PATHS}, **keys)
     assert 0.9 * 10 * _PAYLOAD < result.goodput / 1e6 < 10 * _PAYLOAD
     assert result["flow_paths_reinjected"][0] > 0
 
 
 def test_a_backup_carries_nothing_while_the_other_path_works():
-    result = _run({"name": "gost-relay-ws", "mptcp": {**PATHS, "backup": ["lte"]}})
-    assert _carriers(result)[1].payload_bytes == 0
+    result = run_with({"name": "gost-relay-ws", "mptcp": {**PATHS, "backup": ["lte"]}})
+    assert carriers_of(result)[1].payload_bytes == 0
     assert 0.93 * 20 * _PAYLOAD < result.goodput / 1e6 < 20 * _PAYLOAD
 
 
 @pytest.mark.parametrize("cc", ["bbr", "lia", "balia"])
 def test_the_congestion_control_of_a_carrier_is_of_each_path(cc):
-    result = _run({"name": "gost-relay-ws", "mptcp": PATHS, "cc": cc})
-    assert [leg.cc for leg in _carriers(result)] == [cc, cc]
+    result = run_with({"name": "gost-relay-ws", "mptcp": PATHS, "cc": cc})
+    assert [leg.cc for leg in carriers_of(result)] == [cc, cc]
     assert result.goodput / 1e6 > 0.85 * 30 * _PAYLOAD
 
 
 def test_flows_that_share_a_carrier_share_its_paths():
-    flows = [_flow(direction="up"), _flow(direction="down")]
-    result = _run({"name": "gost-relay-mws", "mptcp": PATHS}, *flows)
+    flows = [flow_with(direction="up"), flow_with(direction="down")]
+    result = run_with({"name": "gost-relay-mws", "mptcp": PATHS}, *flows)
     names = [[leg.name for leg in result.legs[flow]] for flow in range(2)]
     assert names == [["app", "carrier", "carrier-path2", "target"]] * 2
     assert result["flow_carrier"].tolist() == [0, 0]
@@ -131,23 +87,25 @@ def test_flows_that_share_a_carrier_share_its_paths():
 
 
 def test_datagrams_of_applications_arrive_over_both_paths():
-    udp = _flow(transport="udp", rate="1Mbps")
-    result = _run({"name": "gost-relay-ws", "mptcp": PATHS}, _flow(), udp)
+    udp = flow_with(transport="udp", rate="1Mbps")
+    result = run_with({"name": "gost-relay-ws", "mptcp": PATHS}, flow_with(), udp)
     assert result["flow_received"][1] > 0.99 * result["flow_sent"][1]
-    assert min(leg.payload_bytes for leg in _carriers(result, 1)) > 0
+    assert min(leg.payload_bytes for leg in carriers_of(result, 1)) > 0
 
 
 def test_paths_between_gateways_may_be_listed_from_either_end():
     ways = [["relay", "isp", "router"], ["router", "mast", "relay"]]
     named, listed = (
-        _experiment({"name": "gost-relay-ws", "mptcp": {"paths": it}}).resolved.tunnels[0].routes
+        experiment_with({"name": "gost-relay-ws", "mptcp": {"paths": it}})
+        .resolved.tunnels[0]
+        .routes
         for it in (["dsl", "lte"], ways)
     )
     assert named == listed
 
 
 def test_aggregation_compares_with_each_path_alone():
-    found = tc.aggregation(_experiment({"name": "gost-relay-ws", "mptcp": PATHS}), jobs=1)
+    found = tc.aggregation(experiment_with({"name": "gost-relay-ws", "mptcp": PATHS}), jobs=1)
     assert [*found.alone] == ["router → isp → relay", "router → mast → relay"]
     assert found.benefit > 0.85
 
@@ -186,7 +144,7 @@ def test_the_example_goes_on_over_lte_while_dsl_is_cut():
 )
 def test_what_does_not_fit_names_the_key(tunnel, message):
     with pytest.raises(tc.ConfigError) as error:
-        _ = _experiment({"name": "gost-relay-ws", "mptcp": PATHS, **tunnel}).resolved
+        _ = experiment_with({"name": "gost-relay-ws", "mptcp": PATHS, **tunnel}).resolved
     assert message in str(error.value)
 
 
@@ -199,16 +157,18 @@ def test_what_does_not_fit_names_the_key(tunnel, message):
 )
 def test_subflows_need_some_settings_of_tcp(keys, message):
     with pytest.raises(tc.ConfigError) as error:
-        _ = _experiment({"name": "gost-relay-ws", "mptcp": PATHS}, **keys).resolved
+        _ = experiment_with({"name": "gost-relay-ws", "mptcp": PATHS}, **keys).resolved
     assert message in str(error.value)
 
 
 def test_a_flow_has_no_rtt_of_its_own():
     with pytest.raises(tc.ConfigError, match=r"flows\.0\.rtt = '90ms'.*tunnel\.mptcp"):
-        _ = _experiment({"name": "gost-relay-ws", "mptcp": PATHS}, _flow(rtt="90ms")).resolved
+        _ = experiment_with(
+            {"name": "gost-relay-ws", "mptcp": PATHS}, flow_with(rtt="90ms")
+        ).resolved
 
 
 def test_a_capture_is_refused(tmp_path):
-    experiment = _experiment({"name": "gost-relay-ws", "mptcp": PATHS})
+    experiment = experiment_with({"name": "gost-relay-ws", "mptcp": PATHS})
     with pytest.raises(tc.ConfigError, match=r"tunnel\.mptcp\.paths"):
         tc.run(experiment, capture=tc.Capture(tmp_path / "run.pcapng"))

@@ -9,14 +9,11 @@ turn keep the queues of both paths alike, and lowest RTT fills one after the oth
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 import tunnelcc as tc
+from two_paths import FAR, PATHS, carriers_of, experiment_with, flow_with, links_with, run_with
 
-FAR = {"rate": "1Gbps", "rtt": "1ms", "buffer": "2000p"}
-PATHS = {"paths": ["dsl", "lte"]}
 ALIKE = (("20Mbps", "20ms"), ("20Mbps", "20ms"))
 
 # Payload of a frame in a full packet: of 1441 bytes, the largest that quic-go's search finds, 23 of
@@ -24,75 +21,35 @@ ALIKE = (("20Mbps", "20ms"), ("20Mbps", "20ms"))
 _PAYLOAD = 1410 / 1469
 
 
-def _links(
-    dsl: tuple[str, str] = ("20Mbps", "20ms"), lte: tuple[str, str] = ("10Mbps", "40ms"), **cut: Any
-) -> dict[str, Any]:
-    def link(near: str, far: str, rate: str, rtt: str) -> dict[str, Any]:
-        return {"between": [near, far], "rate": rate, "rtt": rtt, "buffer": "1bdp"}
-
-    return {
-        "lan": {"between": ["pc", "router"], **FAR},
-        "dsl": link("router", "isp", *dsl) | cut,
-        "dsl-far": {"between": ["isp", "relay"], **FAR},
-        "lte": link("router", "mast", *lte),
-        "lte-far": {"between": ["mast", "relay"], **FAR},
-        "core": {"between": ["relay", "server"], **FAR},
-    }
-
-
-def _flow(**keys: Any) -> dict[str, Any]:
-    return {"from": "pc", "to": "server", **keys}
-
-
-def _experiment(
-    tunnel: dict[str, Any], *flows: dict[str, Any], links: dict[str, Any] | None = None, **keys: Any
-) -> tc.Experiment:
-    table = {
-        "network": {"links": links or _links()},
-        "tunnel": {"between": ["router", "relay"], **tunnel},
-        "flows": [*flows] or [_flow()],
-        "duration": "15s", "warmup": "5s", **keys,
-    }  # fmt: skip
-    experiment: tc.Experiment = tc.Experiment.parse(table)
-    return experiment
-
-
-def _run(*parts: Any, **keys: Any) -> Any:
-    return tc.run(_experiment(*parts, **keys))
-
-
-def _carriers(result: Any, flow: int = 0) -> list[Any]:
-    return [leg for leg in result.legs[flow] if leg.name.startswith("carrier")]
-
-
 @pytest.mark.parametrize("direction", ["up", "down"])
 @pytest.mark.parametrize("name", ["gost-quic", "hysteria2", "tuic"])
 def test_carriers_of_relays_have_the_sum_of_both_rates(name, direction):
-    result = _run({"name": name, "mpquic": PATHS}, _flow(direction=direction))
+    result = run_with({"name": name, "mpquic": PATHS}, flow_with(direction=direction))
     assert 0.95 * 30 * _PAYLOAD < result.goodput / 1e6 < 1.005 * 30 * _PAYLOAD
-    assert [leg.name for leg in _carriers(result)] == ["carrier", "carrier-path2"]
-    one, other = (leg.payload_bytes for leg in _carriers(result))
+    assert [leg.name for leg in carriers_of(result)] == ["carrier", "carrier-path2"]
+    one, other = (leg.payload_bytes for leg in carriers_of(result))
     assert one / (one + other) == pytest.approx(2 / 3, abs=0.02)
 
 
 def test_two_equal_paths_carry_twice_what_one_does():
     alone, both = (
-        _run({"name": "gost-quic", **it}, links=_links(*ALIKE)) for it in ({}, {"mpquic": PATHS})
+        run_with({"name": "gost-quic", **it}, links=links_with(*ALIKE))
+        for it in ({}, {"mpquic": PATHS})
     )
     assert both.goodput == pytest.approx(2 * alone.goodput, rel=0.03)
 
 
 @pytest.mark.parametrize("scheduler", ["lowest-rtt", "round-robin", "blest"])
 def test_all_bytes_arrive_and_none_twice(scheduler):
-    flow, kept = _flow(bytes="10MB"), {"duration": "30s", "warmup": "0s"}
+    flow, kept = flow_with(bytes="10MB"), {"duration": "30s", "warmup": "0s"}
     keys = {"mpquic": {**PATHS, "scheduler": scheduler}}
-    one, both = (_run({"name": "gost-quic", **it}, flow, **kept) for it in ({}, keys))
+    one, both = (run_with({"name": "gost-quic", **it}, flow, **kept) for it in ({}, keys))
     for result in (one, both):
         assert result["flow_total_bytes"][0] == 10_000_000
     assert both["flow_completed_at"][0] < 0.8 * one["flow_completed_at"][0]
-    came = sum(leg.payload_bytes for leg in _carriers(both))
+    came = sum(leg.payload_bytes for leg in carriers_of(both))
     duplicates = both["flow_paths_duplicates"][0]
-    (held,) = (leg.payload_bytes for leg in _carriers(one))
+    (held,) = (leg.payload_bytes for leg in carriers_of(one))
     assert came - duplicates == pytest.approx(held, rel=1e-3)  # messages of other sizes
     assert duplicates <= both["flow_paths_reinjected"][0]
     assert 0 < both["flow_paths_hol_delay_mean"][0] < both["flow_paths_hol_delay_max"][0]
@@ -102,8 +59,8 @@ def test_the_difference_of_both_delays_is_what_bytes_wait():
     """A byte of the faster path waits for those of the slower one that were sent before it."""
     found = []
     for rtt in ("20ms", "120ms"):
-        links = _links(("20Mbps", "20ms"), ("20Mbps", rtt))
-        found.append(_run({"name": "gost-quic", "mpquic": PATHS}, links=links))
+        links = links_with(("20Mbps", "20ms"), ("20Mbps", rtt))
+        found.append(run_with({"name": "gost-quic", "mpquic": PATHS}, links=links))
     near, far = (it["flow_paths_hol_delay_mean"][0] for it in found)
     assert near < 0.02
     assert 0.02 < far < 0.12  # half of the bytes wait for up to 50 ms and what queues differ by
@@ -111,31 +68,31 @@ def test_the_difference_of_both_delays_is_what_bytes_wait():
 
 
 def test_a_carrier_outlives_a_path():
-    links = _links(("10Mbps", "20ms"), ("10Mbps", "40ms"), loss_steps=[["8s", "100%"]])
+    links = links_with(("10Mbps", "20ms"), ("10Mbps", "40ms"), loss_steps=[["8s", "100%"]])
     keys = {"links": links, "duration": "25s", "warmup": "11s"}
-    result = _run({"name": "gost-quic", "mpquic": PATHS}, **keys)
+    result = run_with({"name": "gost-quic", "mpquic": PATHS}, **keys)
     assert 0.95 * 10 * _PAYLOAD < result.goodput / 1e6 < 10 * _PAYLOAD
     assert result["flow_paths_reinjected"][0] > 0
 
 
 def test_a_path_that_comes_back_is_used_again():
     steps = [["6s", "100%"], ["8s", "0%"]]
-    links = _links(("10Mbps", "20ms"), ("10Mbps", "40ms"), loss_steps=steps)
+    links = links_with(("10Mbps", "20ms"), ("10Mbps", "40ms"), loss_steps=steps)
     keys = {"links": links, "duration": "25s", "warmup": "15s"}
-    result = _run({"name": "gost-quic", "mpquic": PATHS}, **keys)
+    result = run_with({"name": "gost-quic", "mpquic": PATHS}, **keys)
     assert 0.95 * 20 * _PAYLOAD < result.goodput / 1e6 < 20 * _PAYLOAD
 
 
 def test_a_backup_carries_nothing_while_the_other_path_works():
-    result = _run({"name": "gost-quic", "mpquic": {**PATHS, "backup": ["lte"]}})
-    assert _carriers(result)[1].payload_bytes == 0
+    result = run_with({"name": "gost-quic", "mpquic": {**PATHS, "backup": ["lte"]}})
+    assert carriers_of(result)[1].payload_bytes == 0
     assert 0.95 * 20 * _PAYLOAD < result.goodput / 1e6 < 20 * _PAYLOAD
 
 
 @pytest.mark.parametrize("cc", ["bbr", "cubic", "lia", "balia"])
 def test_the_congestion_control_of_a_carrier_is_of_each_path(cc):
-    result = _run({"name": "gost-quic", "mpquic": PATHS, "cc": cc})
-    assert [leg.cc for leg in _carriers(result)] == [cc, cc]
+    result = run_with({"name": "gost-quic", "mpquic": PATHS, "cc": cc})
+    assert [leg.cc for leg in carriers_of(result)] == [cc, cc]
     assert result.goodput / 1e6 > 0.85 * 30 * _PAYLOAD
 
 
@@ -153,8 +110,8 @@ def test_paths_of_coupled_windows_share_a_bottleneck_with_one_flow():
             "core": {"between": ["relay", "server"], **FAR},
         }
         paths = {"paths": ["one", "other"]}
-        flows = [_flow(), _flow(cc="reno", tunnel="none", count=2)]
-        result = _run(
+        flows = [flow_with(), flow_with(cc="reno", tunnel="none", count=2)]
+        result = run_with(
             {"name": "gost-quic", "mpquic": paths, "cc": cc},
             *flows, links=links, duration="120s", warmup="20s",
         )  # fmt: skip
@@ -164,8 +121,8 @@ def test_paths_of_coupled_windows_share_a_bottleneck_with_one_flow():
 
 
 def test_flows_that_share_a_carrier_share_its_paths():
-    flows = [_flow(direction="up"), _flow(direction="down")]
-    result = _run({"name": "gost-quic", "mpquic": PATHS}, *flows)
+    flows = [flow_with(direction="up"), flow_with(direction="down")]
+    result = run_with({"name": "gost-quic", "mpquic": PATHS}, *flows)
     names = [[leg.name for leg in result.legs[flow]] for flow in range(2)]
     assert names == [["app", "carrier", "carrier-path2", "target"]] * 2
     assert result["flow_carrier"].tolist() == [0, 0]
@@ -178,28 +135,30 @@ def test_flows_that_share_a_carrier_share_its_paths():
 )
 def test_datagrams_go_over_both_paths_once(name, share):
     # Larger ones hysteria2-udp splits, and puts together one at a time.
-    flow = _flow(transport="udp", rate="24Mbps", write_size=1000)
-    result = _run({"name": name, "mpquic": PATHS}, flow)
+    flow = flow_with(transport="udp", rate="24Mbps", write_size=1000)
+    result = run_with({"name": name, "mpquic": PATHS}, flow)
     way = result.tunnels[0].forward
     assert share < result["flow_received"][0] / result["flow_sent"][0] <= 1
-    assert min(leg.payload_bytes for leg in _carriers(result)) > 0.1 * result["flow_total_bytes"][0]
+    assert (
+        min(leg.payload_bytes for leg in carriers_of(result)) > 0.1 * result["flow_total_bytes"][0]
+    )
     assert 0.05 < way.uplinks_reordered < 0.7
     assert way.uplinks_left_reordered == way.uplinks_reordered
     assert way.uplinks_hol_delay_mean == 0  # nothing puts them in order
 
 
 def test_a_lost_datagram_is_not_sent_again():
-    links = _links(loss="2%")
-    flow = _flow(transport="udp", rate="15Mbps")
-    result = _run({"name": "connect-ip", "mpquic": PATHS}, flow, links=links)
+    links = links_with(loss="2%")
+    flow = flow_with(transport="udp", rate="15Mbps")
+    result = run_with({"name": "connect-ip", "mpquic": PATHS}, flow, links=links)
     assert 0.96 < result["flow_received"][0] / result["flow_sent"][0] < 0.995
-    assert sum(leg.retransmits for leg in _carriers(result)) == 0
+    assert sum(leg.retransmits for leg in carriers_of(result)) == 0
 
 
 def test_tcp_in_datagrams_has_more_than_one_path_where_both_are_alike():
     in_turn = {"mpquic": {**PATHS, "scheduler": "round-robin"}}
     alone, lowest, turns = (
-        _run({"name": "connect-ip", **it}, links=_links(*ALIKE)).goodput
+        run_with({"name": "connect-ip", **it}, links=links_with(*ALIKE)).goodput
         for it in ({}, {"mpquic": PATHS}, in_turn)
     )
     assert alone < lowest < turns < 2.02 * alone
@@ -207,22 +166,22 @@ def test_tcp_in_datagrams_has_more_than_one_path_where_both_are_alike():
 
 
 def test_redundant_sends_all_on_both_paths():
-    links = _links(*ALIKE, loss="2%")
+    links = links_with(*ALIKE, loss="2%")
     keys = {"mpquic": {**PATHS, "scheduler": "redundant"}}
-    alone, both = (_run({"name": "gost-quic", **it}, links=links) for it in ({}, keys))
+    alone, both = (run_with({"name": "gost-quic", **it}, links=links) for it in ({}, keys))
     assert 0.9 * 20 * _PAYLOAD < both.goodput / 1e6 < 20.1 * _PAYLOAD  # of the path without loss
     assert alone.goodput < 0.6 * both.goodput
     assert both["flow_paths_duplicates"][0] > 0.2 * both["flow_delivered_bytes"][0]
 
 
 def test_aggregation_compares_with_each_path_alone():
-    found = tc.aggregation(_experiment({"name": "gost-quic", "mpquic": PATHS}), jobs=1)
+    found = tc.aggregation(experiment_with({"name": "gost-quic", "mpquic": PATHS}), jobs=1)
     assert [*found.alone] == ["router → isp → relay", "router → mast → relay"]
     assert found.benefit > 0.9
 
 
 def test_what_is_shown_of_an_experiment_has_all_paths():
-    network = _experiment({"name": "gost-quic", "mpquic": PATHS}).resolved
+    network = experiment_with({"name": "gost-quic", "mpquic": PATHS}).resolved
     (placed,) = network.tunnels
     hosts = [network.topology.hosts_of(it.client, it.to_server) for it in placed.routes]
     assert hosts == [["router", "isp", "relay"], ["router", "mast", "relay"]]
@@ -249,16 +208,16 @@ def test_what_is_shown_of_an_experiment_has_all_paths():
 )
 def test_what_does_not_fit_names_the_key(tunnel, message):
     with pytest.raises(tc.ConfigError) as error:
-        _ = _experiment({"name": "gost-quic", "mpquic": PATHS, **tunnel}).resolved
+        _ = experiment_with({"name": "gost-quic", "mpquic": PATHS, **tunnel}).resolved
     assert message in str(error.value)
 
 
 def test_a_flow_has_no_rtt_of_its_own():
     with pytest.raises(tc.ConfigError, match=r"flows\.0\.rtt = '90ms'.*tunnel\.mpquic"):
-        _ = _experiment({"name": "gost-quic", "mpquic": PATHS}, _flow(rtt="90ms")).resolved
+        _ = experiment_with({"name": "gost-quic", "mpquic": PATHS}, flow_with(rtt="90ms")).resolved
 
 
 def test_a_capture_is_refused(tmp_path):
-    experiment = _experiment({"name": "gost-quic", "mpquic": PATHS})
+    experiment = experiment_with({"name": "gost-quic", "mpquic": PATHS})
     with pytest.raises(tc.ConfigError, match=r"tunnel\.mpquic\.paths.*Multipath QUIC"):
         tc.run(experiment, capture=tc.Capture(tmp_path / "run.pcapng"))
