@@ -39,6 +39,11 @@ _PANEL = re.compile(r'<g id="axes_\d+">\s*<g id="patch_\d+">\s*<path d="([^"]*)"
 _LEGEND = re.compile(r'<g id="legend_\d+">.*', re.DOTALL)
 _OF_FIGURE = re.compile(r'^  <g id="(?:text|legend)_', re.MULTILINE)
 _TEXT = re.compile(r"translate\(([\d.]+) ([\d.]+)\) scale")
+_LINES = re.compile(
+    r'<g [^>]*transform="translate\(([\d.]+) ([\d.]+)\) scale\(([\d.]+) [^)]*\)">(.*?)</g>', re.DOTALL
+)
+_LETTER = re.compile(r'<use xlink:href="#([^"]+)"(?: transform="translate\(([\d.]+) [\d.]+\)")?')
+_GLYPH = re.compile(r'<path id="([^"]+)" d="([^"]*)" transform="scale\(([\d.]+)\)"')
 _NUMBER = re.compile(r"-?[\d.]+")
 _TABLE = re.compile(r'(<div class="stacked">.*?</div>)', re.DOTALL)
 
@@ -79,11 +84,11 @@ def parts(text: str) -> list[list[View]]:
 
 
 def _panels(spans: list[tuple[float, float]]) -> list[tuple[float, float]]:
-    """Return the panels, from left to right, each with its bar of colours."""
+    """Return the panels, from left to right, each with its bar of colours and those below it."""
     panels: list[tuple[float, float]] = []
     for left, right in spans:
-        if panels and right - left < _AXIS:
-            panels[-1] = panels[-1][0], right
+        if panels and (left < panels[-1][1] or right - left < _AXIS):
+            panels[-1] = panels[-1][0], max(panels[-1][1], right)
         else:
             panels.append((left, right))
     return panels
@@ -94,13 +99,13 @@ def _rows(panels: list[tuple[float, float]], width: float) -> list[list[tuple[fl
     shares = [False, *(after[0] - before[1] < _SHARED for before, after in pairwise(panels))]
     edges = [0.0]
     for (_, before), (after, _), is_shared in zip(panels, panels[1:], shares[1:], strict=False):
-        edges.append((before + after) / 2 if is_shared else max(before + 2, after - _AXIS))
+        edges.append((before + after) / 2 + 1 if is_shared else max(before + 6, after - _AXIS))
     edges.append(width)
     rows: list[list[tuple[float, float]]] = []
     axis = (0.0, 0.0)
     for (start, _), left, right, is_shared in zip(panels, edges, edges[1:], shares, strict=False):
         if not is_shared:
-            axis = (left, start - 1)
+            axis = (left, start - 4)  # without its marks
             rows.append([(left, right)])
         elif sum(b - a for a, b in rows[-1]) + right - left <= MOST:
             rows[-1][-1] = rows[-1][-1][0], right
@@ -126,10 +131,27 @@ def _legend(text: str, top: float, width: float) -> list[tuple[float, float]]:
     return rows
 
 
+def _cut(text: str, rows: list[list[View]]) -> bool:
+    """Whether a part ends in a letter of a text."""
+    glyphs = {
+        name: float(scale) * max(map(float, _NUMBER.findall(path)[::2]), default=0)
+        for name, path, scale in _GLYPH.findall(text)
+    }
+    views = [view for row in rows for view in row]
+    for x, y, size, letters in _LINES.findall(text):
+        ends = [float(at or 0) + glyphs.get(glyph, 0) for glyph, at in _LETTER.findall(letters)]
+        begin, end = float(x), float(x) + float(size) * max(ends, default=0)
+        spans = [(a, a + width) for a, top, width, height in views if top < float(y) < top + height]
+        shown = [(a, b) for a, b in spans if a <= begin < b]
+        if shown and not any(end <= b for _, b in shown):
+            return True
+    return False
+
+
 def figure(image: str, source: str, alternative: str, file: Path) -> str:
     """Return the HTML of a figure, whole and in parts; ``image``: its HTML as a whole.
 
-    Raises ValueError if a part is wider than a phone.
+    Raises ValueError if a part is wider than a phone, or ends in a text.
     """
     text = file.read_text("utf-8")
     size, rows = _SIZE.search(text), parts(text)
@@ -142,6 +164,8 @@ def figure(image: str, source: str, alternative: str, file: Path) -> str:
         )
     if not rows:
         return f'<span class="narrow">{image}</span>'
+    if _cut(text, rows):
+        raise ValueError(f"{file.name}: a part that a phone shows ends in a text")
 
     def shown(row: list[View], number: int) -> str:
         texts = [""] * (len(row) - 1) + [f"{alternative} (part {number} of {len(rows)})"]

@@ -144,7 +144,7 @@ def trace() -> Figure:
     outside = simulated.sel(leg="carrier", flow=0)
     again = inside.retransmits_series.sum("flow")
     panels = {
-        ("carrier_cwnd", "Window of OpenVPN's connection (segments)"): outside.cwnd,
+        ("carrier_cwnd", "OpenVPN's own window (segments)"): outside.cwnd,
         ("flows_rtt_ms", "RTT inside, mean of eight flows (ms)"): 1e3 * inside.srtt.mean("flow"),
         ("carrier_rtt_ms", "RTT outside (ms)"): 1e3 * outside.srtt,
         ("flows_retransmitted", "Segments sent again inside"): again,

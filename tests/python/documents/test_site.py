@@ -110,6 +110,27 @@ def test_a_figure_that_is_wider_than_a_phone_is_told(tmp_path):
         panels.figure("<img>", "wide.svg", "it", file)
 
 
+def test_a_text_that_a_phone_would_not_show_whole_is_told(tmp_path):
+    panels = load_script(DOCS / "panels.py")
+    text = (ROOT / "results/repair/loss-repair.svg").read_text()
+    file = tmp_path / "cut.svg"
+    file.write_text(text)
+    assert "part 1 of" in panels.figure("<img>", "cut.svg", "it", file)
+    # Its letters are of 10 points: three points more, and the last one ends beyond the panel.
+    title = "translate(62.05918 30.799699)"
+    assert text.count(title) == 1
+    file.write_text(text.replace(title, "translate(65.05918 30.799699)"))
+    with pytest.raises(ValueError, match=r"cut\.svg: a part that a phone shows ends in a text"):
+        panels.figure("<img>", "cut.svg", "it", file)
+
+
+def test_panels_below_each_other_are_one_column_on_a_phone():
+    panels = load_script(DOCS / "panels.py")
+    rows = panels.parts((ROOT / "results/li2018-bbr/idea-3.svg").read_text())
+    assert len(rows) == 3  # its two rows of three panels begin a point apart
+    assert all(90 < row[-1][2] < 220 for row in rows)
+
+
 def test_panels_that_share_an_axis_have_it_on_a_phone():
     panels = load_script(DOCS / "panels.py")
     first, second, *legend = panels.parts(
