@@ -40,7 +40,8 @@ _LEGEND = re.compile(r'<g id="legend_\d+">.*', re.DOTALL)
 _OF_FIGURE = re.compile(r'^  <g id="(?:text|legend)_', re.MULTILINE)
 _TEXT = re.compile(r"translate\(([\d.]+) ([\d.]+)\) scale")
 _LINES = re.compile(
-    r'<g [^>]*transform="translate\(([\d.]+) ([\d.]+)\) scale\(([\d.]+) [^)]*\)">(.*?)</g>', re.DOTALL
+    r'<g [^>]*transform="translate\(([\d.]+) ([\d.]+)\) scale\(([\d.]+) [^)]*\)">(.*?)</g>',
+    re.DOTALL,
 )
 _LETTER = re.compile(r'<use xlink:href="#([^"]+)"(?: transform="translate\(([\d.]+) [\d.]+\)")?')
 _GLYPH = re.compile(r'<path id="([^"]+)" d="([^"]*)" transform="scale\(([\d.]+)\)"')

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Lesson 3: BBR."""
 
+from typing import Any
+
 from tunnelcc.lessons import LARGE, PACKET, Figure, np, packets_waiting, tc
 
 #: Of 50 Mbit/s and 40 ms, packets.
@@ -17,12 +19,15 @@ def run(
     warmup: float = 0,
     seed: int = 1,
     probe: str = "10ms",
+    rate: str = "50Mbps",
+    rtt: str = "40ms",
+    hosts: dict[str, Any] = LARGE,
 ) -> tc.Result:
     """Run one flow on a path of 50 Mbit/s and 40 ms, and return the result."""
     experiment = tc.Experiment(
-        path={"rate": "50Mbps", "rtt": "40ms", "buffer": buffer, "loss": loss},
+        path={"rate": rate, "rtt": rtt, "buffer": buffer, "loss": loss},
         flows=[{"cc": cc}],
-        hosts=LARGE,
+        hosts=hosts,
         duration=f"{seconds}s",
         warmup=f"{warmup}s",
         probe_interval=probe,

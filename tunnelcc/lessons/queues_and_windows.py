@@ -16,10 +16,11 @@ def run(
     warmup: float = 20,
     count: int = 1,
     hosts: dict[str, Any] = LARGE,
+    rate: str = "10Mbps",
 ) -> tc.Result:
     """Run flows on a link of 10 Mbit/s with an RTT of 100 ms, and return the result."""
     experiment = tc.Experiment(
-        path={"rate": "10Mbps", "rtt": "100ms", "buffer": buffer},
+        path={"rate": rate, "rtt": "100ms", "buffer": buffer},
         flows=[{"cc": cc, "count": count}],
         hosts=hosts,
         duration=f"{seconds}s",
