@@ -18,8 +18,9 @@ _CONFIG = """\
 c = get_config()
 c.CourseDirectory.course_id = "tunnelcc"
 c.ClearSolutions.code_stub = {"python": "# Your code is here."}
-# The longest cell takes ten seconds on two cores; a student's may take longer.
+# The longest cell takes ten seconds on two cores. A busy machine needs longer, also for a kernel.
 c.ExecutePreprocessor.timeout = 300
+c.ExecutePreprocessor.startup_timeout = 300
 """
 
 

@@ -39,7 +39,9 @@ def _execute(notebook: Path) -> float:
     begin = _cpu()
     command = [sys.executable, "-m", "nbconvert", "--to", "notebook", "--execute", "--stdout"]
     subprocess.run(
-        [*command, "--log-level=ERROR", str(notebook)], check=True, stdout=subprocess.DEVNULL
+        [*command, "--ExecutePreprocessor.startup_timeout=900", "--log-level=ERROR", str(notebook)],
+        check=True,
+        stdout=subprocess.DEVNULL,
     )
     return _cpu() - begin
 
@@ -74,7 +76,7 @@ def _grade(course: Path, lesson: Path) -> bool:
     config.CourseDirectory.root = str(course)
     config.CourseDirectory.course_id = "tunnelcc"
     config.ClearSolutions.code_stub = {"python": "# Your code is here."}
-    config.ExecutePreprocessor.timeout = 900
+    config.ExecutePreprocessor.timeout = config.ExecutePreprocessor.startup_timeout = 900
     api = NbGraderAPI(config=config)
     made = api.generate_assignment(lesson.stem, force=True)
     if not made["success"]:
