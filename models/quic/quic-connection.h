@@ -190,6 +190,9 @@ class QuicConnection final : private QuicContents
     }
 
   private:
+    /// A stream adds a frame only if so much room is left (quic-go v0.60.0, MinStreamFrameSize).
+    static constexpr uint32_t LEAST_ROOM = 128;
+
     bool IsOver() const
     {
         return m_finishedTime >= 0;

@@ -30,21 +30,6 @@ constexpr uint32_t HEADERS = 28; // UDP, IP
 /// The client's first packet with data follows two of the handshake and two ACKs.
 constexpr uint32_t FIRST_DATA = 4;
 
-/// A stream between two programs.
-struct QuicFlow
-{
-    QuicFlow(QuicHosts& hosts, uint64_t up, uint64_t down, bool reads = true)
-        : stream(hosts.client.AddStream()),
-          client(stream, up),
-          server(hosts.server.AddStream(), down, reads)
-    {
-    }
-
-    QuicStream& stream;
-    QuicProgram client;
-    QuicProgram server;
-};
-
 TEST_CASE(SimulationTestCase,
           HandshakeTest,
           "Data leave after a round trip, in packets of the sizes of RFC 9000")

@@ -554,46 +554,13 @@ TEST_CASE(ns3::TestCase,
     NS_TEST_EXPECT_MSG_EQ(late.IsAtEof(), true, "read");
 }
 
-/// One end's packets, which the test acknowledges.
-struct Detected
-{
-    explicit Detected(const QuicLossSpec& spec = MakeQuic().loss)
-        : detection(spec, 25 * MS, sent)
-    {
-    }
-
-    void Send(int64_t time)
-    {
-        sent.AddFrame({});
-        QuicPacket& packet = sent.Send();
-        packet.bytes = 1280;
-        packet.sample.sentTime = time;
-        sent.CountInFlight(packet);
-        detection.OnSent(time);
-    }
-
-    const LossDetection::Outcome& Ack(int64_t now,
-                                      const std::vector<NumberRange>& ranges,
-                                      int64_t delay = 0)
-    {
-        QuicPacket& ack = peer.Send(ranges, ++version);
-        ack.ackDelay = delay;
-        return detection.OnAck(now, ack, peer);
-    }
-
-    PacketHistory sent;
-    PacketHistory peer;
-    LossDetection detection;
-    uint64_t version{0};
-};
-
 using PacketNumbers = std::vector<uint64_t>;
 
 TEST_CASE(ns3::TestCase,
           LossEdgesTest,
           "Thresholds of RFC 9002, section 6.1, at their edges: three packets, 1.125 RTTs, 1 ms")
 {
-    Detected by;
+    AckedPackets by;
     by.Send(0);
     by.Ack(80 * MS, {{0, 1}});
     for (int i = 0; i < 3; ++i)
@@ -611,7 +578,7 @@ TEST_CASE(ns3::TestCase,
     NS_TEST_EXPECT_MSG_EQ(by.detection.LostByTime(), 2, "by time");
 
     // An RTT of 100 us: kGranularity, 1 ms, is the longer one.
-    Detected fast;
+    AckedPackets fast;
     fast.Send(0);
     fast.Ack(100 * US, {{0, 1}});
     fast.Send(SECOND);
@@ -632,7 +599,7 @@ TEST_CASE(ns3::TestCase,
           "largest number")
 {
     auto smoothed = [](bool isDone, int64_t delay) {
-        Detected it;
+        AckedPackets it;
         it.Send(0);
         it.Ack(80 * MS, {{0, 1}});
         if (isDone)
@@ -647,7 +614,7 @@ TEST_CASE(ns3::TestCase,
     NS_TEST_EXPECT_MSG_EQ(smoothed(true, 8 * MS), 89 * MS, "less 8/8");
     NS_TEST_EXPECT_MSG_EQ(smoothed(true, 40 * MS), 90 * MS - 25 * MS / 8, "25 ms at most");
 
-    Detected it;
+    AckedPackets it;
     for (int i = 0; i < 4; ++i)
     {
         it.Send(i * MS);
@@ -667,7 +634,7 @@ TEST_CASE(ns3::TestCase,
           LongTimeoutTest,
           "Time-outs double up to 60 s, as quic-go's maxPTODuration, and each sends two probes")
 {
-    Detected it;
+    AckedPackets it;
     it.Send(0);
     int64_t expected = 200 * MS;
     for (int i = 0; i < 30; ++i)
@@ -695,7 +662,7 @@ TEST_CASE(ns3::TestCase,
     spec.time = 1e9;          // nor by time
     for (int round = 0; round < 100; ++round)
     {
-        Detected it(spec);
+        AckedPackets it(spec);
         std::vector<bool> isOut;
         for (int i = 0; i < 40; ++i)
         {
@@ -736,7 +703,7 @@ TEST_CASE(ns3::TestCase,
     auto isPersistent = [](int64_t first) {
         QuicLossSpec spec = MakeQuic().loss;
         spec.persistent = 3;
-        Detected it(spec);
+        AckedPackets it(spec);
         it.Send(0);
         it.Send(first);
         it.Ack(80 * MS, {{0, 1}});

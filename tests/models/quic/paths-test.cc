@@ -26,21 +26,6 @@ TEST_SUITE("tunnelcc-quic-paths");
 constexpr uint32_t UDP_IP = 28;
 constexpr size_t FIRST = 4; // packet of the client behind its handshake, and ACKs of the server's
 
-/// A stream between two programs over both paths.
-struct PathFlow
-{
-    PathFlow(QuicHosts& hosts, uint64_t up, uint64_t down, bool reads = true)
-        : stream(hosts.client.AddStream()),
-          client(stream, up),
-          server(hosts.server.AddStream(), down, reads)
-    {
-    }
-
-    QuicStream& stream;
-    QuicProgram client;
-    QuicProgram server;
-};
-
 /// Bytes of streams and datagrams that the server has over a path.
 uint64_t
 Carried(const QuicHosts& hosts, size_t path)
@@ -146,7 +131,7 @@ TEST_CASE(SimulationTestCase, OnePathTest, "With one path, it is QUIC as ever, t
         hosts.up.delays = [&](const QuicDeparture&) {
             return random() % 50 ? std::vector<int64_t>{10 * MS} : std::vector<int64_t>{};
         };
-        PathFlow flow(hosts, 2'000'000, 300'000);
+        QuicFlow flow(hosts, 2'000'000, 300'000);
         flow.stream.Connect(0);
         RunUntil(20 * SECOND);
         NS_TEST_EXPECT_MSG_EQ(flow.server.read, 2'000'000, "all");
@@ -182,7 +167,7 @@ TEST_CASE(SimulationTestCase,
         {
             hosts = std::make_unique<QuicHosts>(MakeQuicOfPaths());
         }
-        PathFlow flow(*hosts, 0, 0);
+        QuicFlow flow(*hosts, 0, 0);
         flow.client.stays = true;
         flow.stream.Connect(0);
         RunUntil(SECOND);
@@ -200,7 +185,7 @@ TEST_CASE(SimulationTestCase,
           "Packets take the path of the lowest RTT while it has room, then the other")
 {
     QuicPathHosts hosts;
-    PathFlow flow(hosts, 0, 0);
+    QuicFlow flow(hosts, 0, 0);
     flow.client.stays = true;
     flow.stream.Connect(0);
     RunUntil(SECOND);
@@ -221,7 +206,7 @@ TEST_CASE(SimulationTestCase,
           "In turn, packets of the slower path hold up the others, which is counted")
 {
     QuicPathHosts hosts(MultipathScheduler::ROUND_ROBIN);
-    PathFlow flow(hosts, 0, 0);
+    QuicFlow flow(hosts, 0, 0);
     flow.client.stays = true;
     flow.stream.Connect(0);
     RunUntil(SECOND);
@@ -259,7 +244,7 @@ TEST_CASE(SimulationTestCase,
         hosts.up.delays = QuicLink(RATE, 10 * MS, 30 * MS);
         hosts.up2.delays = QuicLink(second * RATE, 10 * MS, 30 * MS);
         hosts.down2.delays = hosts.down.delays;
-        PathFlow flow(hosts, 100'000'000, 0);
+        QuicFlow flow(hosts, 100'000'000, 0);
         flow.stream.Connect(0);
         RunUntil(5 * SECOND);
         const uint64_t before = flow.server.read;
@@ -283,7 +268,7 @@ TEST_CASE(SimulationTestCase,
         return first.isCut ? std::vector<int64_t>{} : std::vector<int64_t>{10 * MS};
     };
     hosts.up2.delays = QuicLink(0.5e6, 30 * MS, 50 * MS);
-    PathFlow flow(hosts, 100'000'000, 0);
+    QuicFlow flow(hosts, 100'000'000, 0);
     flow.stream.Connect(0);
     RunUntil(5 * SECOND);
     first.isCut = true;
@@ -319,7 +304,7 @@ TEST_CASE(SimulationTestCase,
         const size_t backup = isFirst ? 0 : 1;
         (isFirst ? hosts.up2 : hosts.up).delays = cuts;
         (isFirst ? hosts.down2 : hosts.down).delays = cuts;
-        PathFlow flow(hosts, 0, 0);
+        QuicFlow flow(hosts, 0, 0);
         flow.client.stays = true;
         flow.stream.Connect(0);
         RunUntil(SECOND);
@@ -349,7 +334,7 @@ TEST_CASE(SimulationTestCase,
         spec.connection = {100'000, 100'000, 0.25};
         spec.stream = {100'000, 100'000, 0.25};
         QuicPathHosts hosts(scheduler, false, spec);
-        PathFlow flow(hosts, 20'000'000, 0);
+        QuicFlow flow(hosts, 20'000'000, 0);
         flow.stream.Connect(0);
         RunUntil(10 * SECOND);
         carried.push_back(Carried(hosts, 1));
@@ -370,7 +355,7 @@ TEST_CASE(SimulationTestCase,
         Ns3Simulator::Install();
         QuicPathHosts hosts(scheduler);
         hosts.up2.delays = hosts.down2.delays = hosts.down.delays;
-        PathFlow flow(hosts, 0, 0);
+        QuicFlow flow(hosts, 0, 0);
         flow.client.stays = true;
         flow.stream.Connect(0);
         RunUntil(SECOND);
@@ -437,7 +422,7 @@ class PathConservationTest final : public SimulationTestCase
         QuicPathHosts hosts(m_scheduler, false, spec);
         hosts.up.delays = hosts.down.delays = delays(10 * MS);
         hosts.up2.delays = hosts.down2.delays = delays(35 * MS);
-        std::deque<PathFlow> flows;
+        std::deque<QuicFlow> flows;
         for (uint64_t i = 0; i < 5; ++i)
         {
             flows.emplace_back(hosts, 300'000 + i, 200'000 + i);

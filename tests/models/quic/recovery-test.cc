@@ -22,39 +22,6 @@ using namespace tunnelcc;
 
 TEST_SUITE("tunnelcc-quic-recovery");
 
-/// A sender's packets, and ACKs for them.
-struct AckedPackets
-{
-    explicit AckedPackets(const QuicLossSpec& spec)
-        : detection(spec, 25 * MS, sent)
-    {
-    }
-
-    void Send(int64_t time, uint16_t bytes = 1280)
-    {
-        sent.AddFrame({});
-        QuicPacket& packet = sent.Send();
-        packet.bytes = bytes;
-        packet.sample.sentTime = time;
-        sent.CountInFlight(packet);
-        detection.OnSent(time);
-    }
-
-    const LossDetection::Outcome& Ack(int64_t now,
-                                      const std::vector<NumberRange>& ranges,
-                                      int64_t delay = 0)
-    {
-        QuicPacket& ack = peer.Send(ranges, ++acks);
-        ack.ackDelay = delay;
-        return detection.OnAck(now, ack, peer);
-    }
-
-    PacketHistory sent;
-    PacketHistory peer;
-    LossDetection detection;
-    uint64_t acks{0};
-};
-
 using Numbers = std::vector<uint64_t>;
 
 TEST_CASE(ns3::TestCase,

@@ -4,6 +4,7 @@
 #ifndef TUNNELCC_QUIC_HOSTS_H
 #define TUNNELCC_QUIC_HOSTS_H
 
+#include "quic/loss-detection.h"
 #include "quic/quic-connection.h"
 #include "support/simulation-test-case.h"
 
@@ -38,6 +39,39 @@ MakeQuic()
     spec.handshake = {{{1280}, {1280, 1280, 500}}, {{1280}, {}}};
     return spec;
 }
+
+/// A sender's packets, and ACKs for them.
+struct AckedPackets
+{
+    explicit AckedPackets(const QuicLossSpec& spec = MakeQuic().loss)
+        : detection(spec, 25 * MS, sent)
+    {
+    }
+
+    void Send(int64_t time, uint16_t bytes = 1280)
+    {
+        sent.AddFrame({});
+        QuicPacket& packet = sent.Send();
+        packet.bytes = bytes;
+        packet.sample.sentTime = time;
+        sent.CountInFlight(packet);
+        detection.OnSent(time);
+    }
+
+    const LossDetection::Outcome& Ack(int64_t now,
+                                      const std::vector<NumberRange>& ranges,
+                                      int64_t delay = 0)
+    {
+        QuicPacket& ack = peer.Send(ranges, ++acks);
+        ack.ackDelay = delay;
+        return detection.OnAck(now, ack, peer);
+    }
+
+    PacketHistory sent;
+    PacketHistory peer;
+    LossDetection detection;
+    uint64_t acks{0};
+};
 
 /// A packet that left.
 struct QuicDeparture
@@ -170,6 +204,21 @@ struct QuicHosts
     QuicWay down;
     QuicConnection client;
     QuicConnection server;
+};
+
+/// A stream between two programs.
+struct QuicFlow
+{
+    QuicFlow(QuicHosts& hosts, uint64_t up, uint64_t down, bool reads = true)
+        : stream(hosts.client.AddStream()),
+          client(stream, up),
+          server(hosts.server.AddStream(), down, reads)
+    {
+    }
+
+    QuicStream& stream;
+    QuicProgram client;
+    QuicProgram server;
 };
 
 /// MakeQuic() with connection IDs of 4 bytes in both directions.
