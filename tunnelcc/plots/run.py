@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tunnelcc.analysis.counters import connection_of
 from tunnelcc.network.topology import Step
 from tunnelcc.plots.flows import Kind, colours, kinds, style_of
 from tunnelcc.plots.layout import set_title
@@ -39,7 +40,8 @@ _OUTAGE_STEP, _MOST_STEPS, _LONGEST_OUTAGE = 1e-3, 1_000_000, 60.0
 def plot_run(result: Result, file: str | Path | None = None) -> Figure:
     """Draw goodput, data in flight and queueing delay of a run over time.
 
-    With several links or tunnels, the network is above them. ``file``: also save the figure as PNG,
+    With several links or tunnels, the network is above them; what each path carries is there where
+    connections have several. ``file``: also save the figure as PNG,
     SVG or PDF. Raises ConfigError for other formats and for a file that cannot be written.
 
         >>> path = tc.Path(rate="10Mbps", rtt="20ms")
@@ -52,8 +54,9 @@ def plot_run(result: Result, file: str | Path | None = None) -> Figure:
 
     with mpl.rc_context(STYLE):
         extra = network_height(result) if has_network(result) else 0.0
-        delays = [*_delays(result)]
-        heights = [*([extra] if extra else []), 2.8, 1.9, 1.9, *([1.9] if delays else [])]
+        delays, paths = [*_delays(result)], _paths(result)
+        optional = [1.9] * (bool(paths) + bool(delays))
+        heights = [*([extra] if extra else []), 2.8, 1.9, 1.9, *optional]
         figure = Figure(figsize=(7.2, sum(heights) + 0.4))
         panels = figure.subplots(len(heights), 1, height_ratios=heights)
         if extra:
@@ -67,6 +70,8 @@ def plot_run(result: Result, file: str | Path | None = None) -> Figure:
         _plot_goodput(top, result)
         _plot_in_flight(middle, result)
         _plot_queue_delay(lower, result)
+        if paths:
+            _plot_paths(series[3], result, paths)
         if delays:
             _plot_delays(bottom, result, delays)
         bottom.set_xlabel("time (s)")
@@ -175,7 +180,9 @@ def _plot_in_flight(axes: Axes, result: Result) -> None:
         most = max(float(flights.max(initial=0)), mss / 1e6)
         axes.set_ylim(0, 1.08 * min(max(most, widest), 2 * most))
     axes.set_ylabel("data in flight (MB)")
-    axes.set_title(f"In flight across the path{note}")
+    several = any(it.traffic.paths for it in result.network.flows)
+    where = "over the path that carries most" if several else "across the path"
+    axes.set_title(f"In flight {where}{note}")
 
 
 def _window_unit(result: Result, flow: int, mss: int) -> int:
@@ -252,6 +259,42 @@ def _plot_queue_delay(axes: Axes, result: Result) -> None:
     axes.set_title(f"Queueing delay at the bottleneck{of_each} ({dropped})")
     if len(drops) > 1:
         axes.legend(loc="upper right", ncols=2)
+
+
+def _paths(result: Result) -> dict[str, Any]:
+    """Return the goodput over time (bit/s) of each path of connections that have several.
+
+    Connections of the same flows or tunnel count together.
+    """
+    found: dict[tuple[str, str], Any] = {}
+    seen: set[int] = set()
+    for placed, legs in zip(result.network.flows, result.legs, strict=True):
+        if (paths := placed.traffic.paths) is None:
+            continue
+        through = placed.traffic.tunnel is not None
+        whose = result.network.tunnel_key(placed.traffic) if through else placed.traffic.key
+        keys, role = paths.keys, "carrier" if through else "app"
+        for leg in legs:
+            if connection_of(leg.name) != role or id(leg) in seen:
+                continue
+            seen.add(id(leg))
+            path = keys.paths[int(leg.name.partition("-path")[2] or 1) - 1]
+            label = path if isinstance(path, str) else " → ".join(path)
+            label += " (backup)" * (path in keys.backup)
+            found[whose, label] = found.get((whose, label), 0) + leg.goodput_series
+    one = len({whose for whose, _ in found}) == 1
+    return {label if one else f"{label} of {whose}": it for (whose, label), it in found.items()}
+
+
+def _plot_paths(axes: Axes, result: Result, paths: dict[str, Any]) -> None:
+    series = _smooth(np.array([*paths.values()]) / 1e6, result["time"])
+    for place, (label, line) in enumerate(zip(paths, series, strict=True)):
+        look = {key: category_style(place)[key] for key in ("color", "linestyle")}
+        axes.plot(result["time"], line, label=label, **look)
+    axes.set_ylabel(RATE.label("goodput"))
+    axes.set_ylim(top=1.3 * max(float(series.max()), 1e-3))  # room for the legend
+    axes.set_title("Goodput over each path (what came twice counts twice)")
+    axes.legend(loc="upper right", ncols=len(paths))
 
 
 def _delays(result: Result) -> Iterator[tuple[str, Any]]:

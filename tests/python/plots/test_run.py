@@ -15,6 +15,7 @@ from matplotlib.figure import Figure
 import tunnelcc as tc
 from tunnelcc import plots
 from tunnelcc.plots.style import save
+from two_paths import PATHS, experiment_with, flow_with, links_with
 
 
 @pytest.mark.parametrize("suffix", plots.FORMATS)
@@ -48,6 +49,35 @@ def test_a_figure_shows_goodput_flight_and_queue(relay_result):
     assert len({line.get_color() for line in top.lines[:3]}) == 3
     assert all("(" in axes.get_ylabel() for axes in (top, middle, bottom))  # a unit
     assert bottom.get_xlim() == (0, 4)
+
+
+@pytest.mark.parametrize(
+    ("tunnel", "role", "names"),
+    [
+        (None, "app", ["dsl", "lte (backup)"]),
+        ({"name": "gost-relay-mws", "mptcp": PATHS}, "carrier", ["dsl", "lte"]),
+        ({"name": "connect-ip", "mpquic": PATHS}, "carrier", ["dsl", "lte"]),
+    ],
+)
+def test_what_each_path_carried_has_axes_of_its_own(tunnel, role, names):
+    if tunnel is None:
+        flow = {"from": "router", "to": "relay", "mptcp": {**PATHS, "backup": ["lte"]}}
+        keys = {"network": {"links": links_with()}, "flows": [{**flow, "count": 2}]}
+        experiment = tc.Experiment.parse({**keys, "duration": "3s"})
+    else:
+        experiment = experiment_with(tunnel, flow_with(), flow_with(), duration="3s", warmup="0s")
+    result = tc.run(experiment)
+    axes = next(it for it in tc.plot_run(result).axes if "each path" in it.get_title(loc="left"))
+    assert labels(axes) == names
+    carried = sum(line.get_ydata().mean() for line in axes.lines)
+    of_paths = [it for it in result.connections if it.name.startswith(role)]
+    expected = sum(it.goodput_series.mean() for it in of_paths) / 1e6
+    assert carried == pytest.approx(expected, rel=0.03)  # but for the smoothing
+
+
+def test_one_path_has_no_axes_of_its_own(plain_result):
+    titles = [it.get_title(loc="left") for it in tc.plot_run(plain_result).axes]
+    assert not any("each path" in it for it in titles)
 
 
 def test_many_flows_are_drawn_as_a_band():
