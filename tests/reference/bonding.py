@@ -10,7 +10,12 @@ adds a line of JSON to ``tests/validation/data/bonding/answers.jsonl``, with MPT
 ``relays``, for each run that it does not have. The kernel's time is virtual, as for ``virtual.py``.
 Each path is a namespace with three pairs of veth: packets go through `tbf` with a queue of packets
 (the rate), then through `netem` (half the RTT, and loss towards the server). Nothing of it is
-shared with the models. MLVPN runs in clear text with an MTU of 1444, so that its packets have 1500
+shared with the models. A packet in `tbf` still belongs to its socket, which TCP's small queues
+(tcp_small_queue_check()) then let have only about two there, as on a host whose own device is the
+bottleneck. Pairs `…/far-queue` have the rate in `netem`, too, which takes packets from their
+sockets (netem_enqueue(): skb_orphan_partial()), and which a packet leaves at the end of its time
+on the link, where `tbf` lets it go at the begin: so behave queues of routers.
+MLVPN runs in clear text with an MTU of 1444, so that its packets have 1500
 bytes; over the bonding driver (balance-rr) goes VXLAN with an MTU of 1450. MPTCP is the flow's own,
 or that of a relay: two programs of this file, one at each end, copy 64 KiB at a time between
 connections of TCP on their hosts and one of MPTCP.
@@ -108,6 +113,13 @@ PAIRS = {
     "relay/slow-20-1/16KB": pair((20, 1), (20, 60), program="relay") | {"copied": 16383},
     "relay/near-20-5/16KB": pair((20, 5), (20, 60), program="relay") | {"copied": 16383},
 }
+PAIRS |= {
+    f"{name}/far-queue": {**PAIRS[name], "queue": "netem"}
+    for name in (
+        "slow-20-1/no-buffer", "far-20-5/no-buffer", "mptcp/far-20-5", "relay/far-20-5",
+        "relay/near-20-5/16KB",
+    )
+}  # fmt: skip
 
 
 # ---------------------------------------------------------------------- in the kernel: as process 1
@@ -118,13 +130,14 @@ def queue_of(rate: float, rtt: float) -> int:
     return max(4, round(rate * 1e3 * rtt / 8 / 1500))
 
 
-def make_path(number: int, rate: float, rtt: float, loss: float) -> None:
+def make_path(number: int, rate: float, rtt: float, loss: float, is_far: bool) -> None:
     """Join the client's device c NUMBER and the server's s NUMBER by a path."""
     way = f"way{number}"
-    shaper = (
+    tbf = (
         f"stab overhead -{ETHERNET} linklayer ethernet "
         f"tbf rate {rate:g}mbit burst 1500 limit 10000000"
     )
+    queue = queue_of(rate, rtt)
     lossy = f"loss {loss:g}%" if loss else ""
     sh(
         f"ip netns add {way}; "
@@ -134,8 +147,11 @@ def make_path(number: int, rate: float, rtt: float, loss: float) -> None:
         + "".join(f"ip -n {way} link set {it} up; " for it in ("left", "right", "near", "far"))
         + f"ip -n client link set c{number} up; ip -n server link set s{number} up; "
         + "".join(
-            f"tc -n {way} qdisc add dev {it} root handle 1: {shaper}; "
-            f"tc -n {way} qdisc add dev {it} parent 1: pfifo limit {queue_of(rate, rtt)}; "
+            f"tc -n {way} qdisc add dev {it} root netem rate {rate:g}mbit -{ETHERNET} "
+            f"limit {queue + 1}; "
+            if is_far
+            else f"tc -n {way} qdisc add dev {it} root handle 1: {tbf}; "
+            f"tc -n {way} qdisc add dev {it} parent 1: pfifo limit {queue}; "
             for it in ("near", "far")
         )
         + f"tc -n {way} qdisc add dev right root netem delay {rtt / 2:g}ms limit 100000 {lossy}; "
@@ -354,7 +370,8 @@ def inside(task: Path) -> None:
         for name in ("client", "server")
     ))  # fmt: skip
     for number, (rate, rtt) in enumerate(zip(given["rates"], given["rtts"], strict=True), 1):
-        make_path(number, rate, rtt, given["loss"] if number == 2 else 0)
+        loss = given["loss"] if number == 2 else 0
+        make_path(number, rate, rtt, loss, given.get("queue") == "netem")
     if given["program"] == "mlvpn":
         start_mlvpn(given, given["mlvpn"])
     elif given["program"] == "bonding":
