@@ -65,6 +65,7 @@ FIELDS_OF(
           OrZero(1, 1e12),
           "bit/s that the application writes at most; 0: as fast as it can"),
     FIELD(writeSize, "bytes", OrZero(1, 1 << 30), "bytes per application write"),
+    FIELD(writes, "whether a write that found no room goes on, or the application writes again"),
     FIELD(datagrams, "over UDP, in place of a byte stream"),
     FIELD(role, "what it is for"));
 

@@ -78,6 +78,7 @@ struct FlowSpec
     uint64_t bytes{0};
     double rate{0};
     uint32_t writeSize{0};
+    WriteMode writes{};
     std::optional<DatagramSpec> datagrams;
     FlowRole role{};
 

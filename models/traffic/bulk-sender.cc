@@ -136,8 +136,9 @@ BulkSender::ContinueWriting(int64_t now)
     {
         if (m_prepared > 0)
         {
+            const bool goesOn = m_isBlocked && m_flow.writes == WriteMode::BLOCKING;
             const uint64_t accepted =
-                m_isBlocked ? m_socket.Resume(now, m_prepared) : m_socket.Write(now, m_prepared);
+                goesOn ? m_socket.Resume(now, m_prepared) : m_socket.Write(now, m_prepared);
             m_prepared -= accepted;
             m_left -= accepted;
             m_isBlocked = m_prepared > 0;

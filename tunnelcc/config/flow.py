@@ -41,7 +41,9 @@ LEAST_WRITE_COST = 1000  # ns
 
 
 # Keys that a flow of datagrams does not have, beside cc.
-_OF_STREAMS = ("bytes", "bytes_shape", "bytes_most", "preamble", "data_start", "window")
+_OF_STREAMS = (
+    "bytes", "bytes_shape", "bytes_most", "preamble", "data_start", "window", "writes",
+)  # fmt: skip
 # Keys that only such a flow has.
 _OF_DATAGRAMS = ("traffic", "gaps", "playout")
 
@@ -144,6 +146,11 @@ class Flow(FlowControl, Ends):
         default=131072,
         description="bytes per write (iperf3: 128 KiB); with rate, each write is a message with a "
         "measured latency; over udp the payload of each datagram, default: a full segment of TCP",
+    )
+    writes: Annotated[str, choice("blocking", "nonblocking")] = Field(
+        default="blocking",
+        description="what a write does that finds the socket's send buffer full: it waits, or it "
+        "returns, and the application writes again once a third is free (iperf3, most servers)",
     )
     user: Annotated[str, TEXT] | None = Field(
         default=None,

@@ -69,6 +69,7 @@ MakeFlowSpec()
 {
     FlowSpec flow;
     flow.writeSize = 131'072;
+    flow.writes = WriteMode::BLOCKING;
     return flow;
 }
 
