@@ -222,6 +222,7 @@ ARRIVALS = {
     "flows.preamble": (37, lambda spec: spec.flows[0].preamble, 37),
     "flows.data_start": ("3s", lambda spec: spec.flows[0].data_start // 10**7, 300),
     "flows.write_size": ("8KiB", lambda spec: spec.flows[0].write_size, 8192),
+    "flows.writes": ("nonblocking", lambda spec: spec.flows[0].writes, "nonblocking"),
     "flows.traffic": ("game", lambda spec: spec.flows[0].datagrams.last, 127 + 28),
     "flows.gaps": ("exponential", lambda spec: spec.flows[0].datagrams.draws_gaps, True),
     "flows.playout": ("70ms", lambda spec: spec.flows[0].datagrams.playout, 70_000_000),
