@@ -141,6 +141,27 @@ def test_a_blocked_writer_waits_for_a_third_of_the_send_buffer(cc, app_cost, mea
     assert result.goodput / 1e6 == pytest.approx(measured, rel=tolerance)
 
 
+@pytest.mark.parametrize(("writes", "stays"), [("nonblocking", True), ("blocking", False)])
+def test_bbr_stays_in_startup_if_each_filling_is_a_write_of_its_own(writes, stays):
+    """As iperf3 in Linux 7.3, with 51 ms in the queue (docs/pages/how-right.md)."""
+    result = tc.run(
+        {
+            "path": {"rate": "50Mbps", "rtt": "80ms", "buffer": "1bdp"},
+            "flows": [{"cc": "bbr", "writes": writes}],
+            "hosts": {"tcp_wmem": "1MiB", "speed": 1000},
+            "duration": "6s",
+            "warmup": "2s",
+            "probe_interval": "100ms",
+            "probe_congestion": True,
+        },
+        progress=False,
+    )
+    phases = result.dataset["phase"].sel(flow=0, leg="app").values
+    assert (set(phases) == {"STARTUP"}) == stays
+    delay = 1e3 * float(result.metric("queue_delay_mean"))
+    assert (delay == pytest.approx(51, rel=0.1)) == stays
+
+
 @pytest.mark.parametrize(("cc", "measured"), [("reno", 840), ("cubic", 42), ("bbr", 0)])
 def test_receive_windows_let_slow_start_overshoot_as_measured(cc, measured):
     """50 Mbit/s, 40 ms, 667 packets of buffer (data/README.md, Reordering)."""
