@@ -95,8 +95,9 @@ def run(
 
 def flush_files(*, is_python: bool) -> None:
     """Write what open files hold, so that a copy of this process does not write it again."""
-    found = gc.get_objects() if is_python else []  # they are many
-    files = [it for it in found if issubclass(type(it), _FILES)]
+    found = gc.get_objects() if is_python else []  # they are many, and of few types
+    of_files = {it for it in set(map(type, found)) if issubclass(it, _FILES)}
+    files = [it for it in found if type(it) in of_files]
     for it in [sys.stdout, sys.stderr, *files]:
         with contextlib.suppress(Exception):  # closed, or a pipe without a reader
             it.flush()
