@@ -23,8 +23,9 @@ namespace tunnelcc
  * keeps half. It keeps nothing when it takes a buffer under pressure (sk_stream_alloc_skb()
  * before 6.0), or when a timer of its sender runs (tcp_write_timer_handler() before 6.0).
  *
- * Payload counts. Left out: the overhead of socket buffers, the pruning of receive queues, and the
- * timer of delayed ACKs, which also gives the reserve back.
+ * Of send buffers their memory counts, of receive buffers the payload. Left out: the overhead of
+ * receive buffers, the pruning of receive queues, and the timer of delayed ACKs, which also gives
+ * the reserve back.
  */
 class TcpMemory
 {

@@ -14,9 +14,9 @@ namespace
 
 // Linux 6.18, as tunnelcc/hosts/kernels.toml has it, with the source of each number.
 constexpr double RECEIVE_FRACTION = 0.625; // of the receive buffer: the window
-constexpr double SEND_FRACTION = 0.976;    // of the send buffer: payload
-constexpr uint32_t SEND_OVERHEAD = 512;    // beside a segment's payload, in the send buffer
+constexpr uint32_t SEND_OVERHEAD = 512;    // beside a segment's payload, by which send buffers grow
 constexpr uint32_t SK_BUFF = 256;          // sizeof(struct sk_buff) in whole cache lines
+constexpr uint32_t BUFFER_OVERHEAD = 832;  // of one of the send buffer's, beside its payload
 constexpr uint32_t RMEM_MAX = 4 << 20;     // net.core.rmem_max
 constexpr uint32_t RMEM_INITIAL = 131'072; // tcp_rmem[1]
 
@@ -49,9 +49,10 @@ MakeLinuxTcpSpec(const LinuxTcpSettings& settings, uint32_t mss, uint32_t ipHead
     tcp.initialReceiveRoom = static_cast<uint64_t>(RMEM_INITIAL * RECEIVE_FRACTION);
     tcp.receiveGrowth = ReceiveGrowth::OUT_OF_ORDER;
     tcp.windowScale = WindowScale(settings.rcvBufSize);
-    tcp.sendBuffer = static_cast<uint64_t>(settings.sndBufSize * SEND_FRACTION);
+    tcp.sendBuffer = settings.sndBufSize;
     const uint32_t head = std::bit_ceil(mss + TCP_TIMESTAMPS + SEND_OVERHEAD);
-    tcp.sendBufferPerSegment = (head + SK_BUFF) * SEND_FRACTION;
+    tcp.sendBufferPerSegment = head + SK_BUFF;
+    tcp.bufferOverhead = BUFFER_OVERHEAD;
     tcp.initialWindow = settings.initialCwnd;
     tcp.synLinearTimeouts = 4;
     tcp.minRto = settings.minRto;

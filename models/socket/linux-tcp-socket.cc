@@ -76,7 +76,7 @@ LinuxTcpSocket::GetTypeId()
                           MakeUintegerAccessor(&LinuxTcpSocket::m_segmentSize),
                           MakeUintegerChecker<uint32_t>(0, LARGEST_IP_PACKET))
             .AddAttribute("SndBufSize",
-                          "Largest send buffer, bytes (tcp_wmem[2]); 0.976 of it is payload.",
+                          "Largest send buffer, bytes (tcp_wmem[2]): payload, and 832 a burst.",
                           UintegerValue(defaults.sndBufSize),
                           MakeUintegerAccessor(&LinuxTcpSocket::m_sndBufSize),
                           MakeUintegerChecker<uint32_t>(4096, 1 << 30))

@@ -69,6 +69,7 @@ struct TcpSpec
     uint32_t windowScale{0};
     uint64_t sendBuffer{0};
     double sendBufferPerSegment{0};
+    uint32_t bufferOverhead{0};
     uint32_t initialWindow{0};
     uint32_t synLinearTimeouts{0};
     int64_t minRto{0};

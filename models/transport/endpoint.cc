@@ -219,7 +219,7 @@ TcpEndpoint::SetMemory(TcpMemory& memory)
 uint64_t
 TcpEndpoint::HeldMemory() const
 {
-    return m_sender.Buffer().Queued() + m_receiver.Buffered();
+    return m_sender.Buffer().Memory() + m_receiver.Buffered();
 }
 
 void

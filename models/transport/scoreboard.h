@@ -25,7 +25,8 @@ struct Segment
         EVER_RETRANSMITTED = 8,
         APP_LIMITED = 16, //!< sent while the application limited the connection
         FIN = 32,
-        PUSHED = 64, //!< bears PSH
+        PUSHED = 64,      //!< bears PSH
+        BUFFER_END = 128, //!< the last of one of the kernel's buffers (sk_buff)
     };
 
     int64_t sentTime{0};        //!< latest transmission, ns
@@ -57,6 +58,7 @@ struct SegmentRun
     uint64_t first;
     uint64_t last;
     const Segment& segment; //!< the last of them
+    uint32_t bufferEnds;    //!< of them, those that end one of the kernel's buffers
 
     uint32_t Count() const
     {
@@ -218,6 +220,7 @@ class Scoreboard
     struct Removed
     {
         uint64_t bytes{0};            //!< of payload
+        uint32_t bufferEnds{0};       //!< segments that end one of the kernel's buffers
         bool wasRetransmitted{false}; //!< any of its segments was ever retransmitted
     };
 
@@ -243,6 +246,7 @@ class Scoreboard
                 onDelivered(run);
             }
             removed.bytes += uint64_t{run.Count()} * segment.length;
+            removed.bufferEnds += run.bufferEnds;
             removed.wasRetransmitted |= segment.Has(Segment::EVER_RETRANSMITTED);
             m_una = run.last + 1;
         }
@@ -302,6 +306,7 @@ class Scoreboard
             Segment::SACKED | Segment::LOST | Segment::RETRANSMITTED | Segment::EVER_RETRANSMITTED;
         const Segment* segment = &At(first);
         uint64_t last = first;
+        uint32_t bufferEnds = segment->Has(Segment::BUFFER_END);
         if (!segment->Has(SPECIAL))
         {
             const int64_t sentTime = segment->sentTime;
@@ -315,10 +320,11 @@ class Scoreboard
                     break;
                 }
                 segment = &next;
+                bufferEnds += segment->Has(Segment::BUFFER_END);
                 ++last;
             }
         }
-        return {first, last, *segment};
+        return {first, last, *segment, bufferEnds};
     }
 
     /// Take segments out of the list of transmissions, that are neighbours there.

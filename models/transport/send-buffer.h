@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 
 namespace tunnelcc
 {
@@ -20,30 +21,37 @@ namespace tunnelcc
  * space at least half of what is queued), not with every ACK. A program that asks poll() before
  * each write is told the same, and so leaves the upper third to the write that it asked for. A
  * write that blocks also wakes when data arrive. Bytes have no contents.
+ *
+ * The limit is of memory (sk_wmem_queued): payload, and the overhead of each of the kernel's
+ * buffers. What is sent together is a buffer of its own, which tso_fragment() splits off, so small
+ * bursts and small writes cost most. Left out: buffers that SACKs and retransmissions split or
+ * merge.
  */
 class SendBuffer
 {
   public:
     /**
-     * \param capacity payload bytes at first
-     * \param maximum payload bytes, the limit of Expand()
+     * \param capacity bytes of memory at first
+     * \param maximum bytes of memory, the limit of Expand()
+     * \param overhead bytes of memory of one of the kernel's buffers beside its payload
      */
-    SendBuffer(uint64_t capacity, uint64_t maximum)
-        : m_maximum(maximum)
+    SendBuffer(uint64_t capacity, uint64_t maximum, uint32_t overhead)
+        : m_overhead(overhead),
+          m_maximum(maximum)
     {
         Resize(capacity);
     }
 
-    /// Whether a writer waits for room (Linux SOCK_NOSPACE).
+    /// Whether a writer waits for room.
     bool IsWriterBlocked() const
     {
         return m_isWriterBlocked;
     }
 
-    /// Whether a writer waits for room that a larger buffer would give it.
+    /// Whether a larger buffer would give room that a writer did not find.
     bool WantsToExpand() const
     {
-        return m_isWriterBlocked && m_capacity < m_maximum;
+        return m_lacksRoom && m_capacity < m_maximum;
     }
 
     /// Make the buffer this large, unless it is larger (tcp_sndbuf_expand()).
@@ -67,11 +75,12 @@ class SendBuffer
     uint64_t Write(uint64_t bytes, uint64_t size)
     {
         m_lastBuffer = std::max(m_lastBuffer, m_sent);
+        m_bufferSize = size;
         if (IsLastFull(size))
         {
-            m_isWriterBlocked = Queued() >= m_capacity;
-            if (m_isWriterBlocked)
+            if (Memory() >= m_capacity)
             {
+                Block();
                 return 0;
             }
             m_lastBuffer = m_written;
@@ -85,25 +94,27 @@ class SendBuffer
     /// Whether a write now would take a new buffer of the kernel's. \param size as of Write()
     bool WantsNewBuffer(uint64_t size) const
     {
-        return IsLastFull(size) && Queued() < m_capacity;
+        return IsLastFull(size) && Memory() < m_capacity;
     }
 
     /// A writer waits for room, although it has not tried to write.
     void Block()
     {
-        m_isWriterBlocked = true;
+        m_isWriterBlocked = m_lacksRoom = true;
     }
 
     /// Whether there is room enough to wake a writer (Linux sk_stream_is_writeable()).
     bool IsWriteable() const
     {
-        return Queued() < m_capacity && m_capacity - Queued() >= Queued() / 2;
+        const uint64_t held = Memory();
+        return held < m_capacity && m_capacity - held >= held / 2;
     }
 
     /// Whether poll() says that the socket is writable; if not, the writer waits to be woken.
     bool Poll()
     {
         m_isWriterBlocked = !IsWriteable();
+        m_lacksRoom |= m_isWriterBlocked;
         return !m_isWriterBlocked;
     }
 
@@ -113,38 +124,59 @@ class SendBuffer
         return m_lastBuffer <= m_sent;
     }
 
-    /// The next `bytes` were transmitted for the first time.
-    void OnSent(uint64_t bytes)
+    /// The next `bytes` were transmitted for the first time. \param buffers of the kernel's, new
+    /// ones
+    void OnSent(uint64_t bytes, uint32_t buffers)
     {
         m_sent += bytes;
+        m_sentBuffers += buffers;
     }
 
-    void OnAcked(uint64_t bytes)
+    /// \param bytes acknowledged  \param buffers of the kernel's, wholly acknowledged
+    void OnAcked(uint64_t bytes, uint32_t buffers)
     {
         m_acked += bytes;
+        m_sentBuffers -= buffers;
     }
 
     /// Wake a blocked writer if there is room. \returns whether it was woken: true once for each
     /// time that it blocked
     bool WakeWriter()
     {
-        return Unblock(IsWriteable());
+        if (!m_lacksRoom || !IsWriteable())
+        {
+            return false;
+        }
+        m_lacksRoom = false;
+        return std::exchange(m_isWriterBlocked, false);
     }
 
     /// The same for a write that blocks, when data arrive: readers and writers of a socket sleep in
-    /// one queue, and any room is enough (Linux sock_def_readable(), sk_stream_wait_memory()).
+    /// one queue, and any room is enough (Linux sock_def_readable(), sk_stream_wait_memory()). That
+    /// room lacks stays noted until a third is free (SOCK_NOSPACE).
     bool WakeSleepingWriter()
     {
-        return Unblock(Queued() < m_capacity);
+        if (!m_isWriterBlocked || Memory() >= m_capacity)
+        {
+            return false;
+        }
+        m_isWriterBlocked = false;
+        return true;
     }
 
-    /// Bytes that may be written before the limit is reached.
+    /// Memory that may be filled before the limit is reached, bytes.
     uint64_t Room() const
     {
-        return m_capacity - std::min(m_capacity, Queued());
+        return m_capacity - std::min(m_capacity, Memory());
     }
 
-    /// Payload bytes that it holds at present, at most.
+    /// Memory of what it holds, bytes (Linux `sk_wmem_queued`).
+    uint64_t Memory() const
+    {
+        return Queued() + m_overhead * (m_sentBuffers + UnsentBuffers());
+    }
+
+    /// Bytes of memory that it holds at present, at most (Linux `sk_sndbuf`).
     uint64_t Capacity() const
     {
         return m_capacity;
@@ -187,12 +219,12 @@ class SendBuffer
         return held == 0 || held >= size;
     }
 
-    /// Let a blocked writer go on, if there is room. \returns whether it does
-    bool Unblock(bool isRoom)
+    /// The kernel's buffers that hold what was not sent: full ones, but for the first and the last.
+    uint64_t UnsentBuffers() const
     {
-        const bool goesOn = m_isWriterBlocked && isRoom;
-        m_isWriterBlocked &= !goesOn;
-        return goesOn;
+        const uint64_t last = std::max(m_lastBuffer, m_sent);
+        const uint64_t before = last - m_sent;
+        return (before + m_bufferSize - 1) / m_bufferSize + (m_written > last);
     }
 
     void Resize(uint64_t capacity)
@@ -200,13 +232,17 @@ class SendBuffer
         m_capacity = std::min(capacity, m_maximum);
     }
 
+    uint64_t m_overhead;
     uint64_t m_maximum;
     uint64_t m_capacity{0};
+    uint64_t m_bufferSize{1};  //!< payload bytes that one of the kernel's buffers takes
+    uint64_t m_sentBuffers{0}; //!< the kernel's, with data that were sent
     uint64_t m_written{0};
     uint64_t m_lastBuffer{0}; //!< stream offset at which the last buffer begins
     uint64_t m_sent{0};
     uint64_t m_acked{0};
     bool m_isWriterBlocked{false};
+    bool m_lacksRoom{false}; //!< a writer found none since a third was free (Linux SOCK_NOSPACE)
 };
 
 } // namespace tunnelcc

@@ -28,7 +28,7 @@ Sender::Sender(EventLoop& loop,
               congestion->GetLongestBurst() == NEVER ? spec.tsoRttStep : 0,
               spec.mss),
       m_window(spec, std::move(congestion), m_board, m_pacer),
-      m_buffer(InitialSendBuffer(), spec.sendBuffer),
+      m_buffer(InitialSendBuffer(), spec.sendBuffer, spec.bufferOverhead),
       m_rtt(spec.minRto),
       m_rate(m_window.State()),
       m_recovery(spec, m_board, m_window),
@@ -106,9 +106,9 @@ Sender::Write(int64_t now, uint64_t bytes, bool isResumed)
     {
         m_rate.MarkAppLimited(m_board.InFlight());
     }
-    if (m_memory && m_memory->Suppresses(m_buffer.Queued()))
+    if (m_memory && m_memory->Suppresses(m_buffer.Memory()))
     {
-        m_buffer.Shrink(std::max(m_buffer.Queued() / 2, TcpMemory::GUARANTEED));
+        m_buffer.Shrink(std::max(m_buffer.Memory() / 2, TcpMemory::GUARANTEED));
     }
     if (m_isEstablished && m_board.PacketsOut() == 0 &&
         m_window.RestartAfterIdle(now, now - m_transmitter.LastSendTime(), m_rtt.Rto()))
@@ -462,7 +462,7 @@ Sender::ProcessAcknowledgement(int64_t now, const Acknowledgement& ack, uint64_t
                     isRetransmitted && IsBefore(ack, run.segment.sentTime));
     });
     summary.ackedRetransmitted = removed.wasRetransmitted;
-    m_buffer.OnAcked(removed.bytes);
+    m_buffer.OnAcked(removed.bytes, removed.bufferEnds);
     summary.cumulative = static_cast<uint32_t>(m_board.Una() - una);
     if (m_searchesMtu && m_mtuSearch->Probe() && *m_mtuSearch->Probe() < m_board.Una()) [[unlikely]]
     {

@@ -149,19 +149,19 @@ Transmitter::SendRun(int64_t now, uint32_t filled, uint32_t most)
     const uint32_t count = FullSegments(std::min(most - filled, room));
     const bool isLast = m_buffer.Unsent() == uint64_t{count} * m_mss;
     const bool isPushed = filled + count > 1 || isLast;
-    SendNew(now, static_cast<uint16_t>(m_mss), isPushed ? Segment::PUSHED : 0, count);
+    SendNew(now, static_cast<uint16_t>(m_mss), isPushed ? Segment::PUSHED : 0, count, filled > 0);
     return count;
 }
 
 bool
-Transmitter::SendNext(int64_t now, bool fillsWindow, bool isPushed)
+Transmitter::SendNext(int64_t now, bool fillsWindow, bool endsSuperSegment)
 {
     uint8_t flags = 0;
     const uint16_t length = NextLength(fillsWindow);
     if (length > 0)
     {
         // Linux: the end of what was written, and of a super-segment (commit 051ba67447de, 5.4).
-        flags = isPushed || length == m_buffer.Unsent() ? Segment::PUSHED : 0;
+        flags = endsSuperSegment || length == m_buffer.Unsent() ? Segment::PUSHED : 0;
     }
     else if (m_isClosing && !m_isFinSent && m_buffer.Unsent() == 0)
     {
@@ -173,7 +173,7 @@ Transmitter::SendNext(int64_t now, bool fillsWindow, bool isPushed)
         return false;
     }
     m_window.OnTransmit(now, now - m_lastSendTime);
-    SendNew(now, length, flags, 1);
+    SendNew(now, length, flags, 1, endsSuperSegment);
     return true;
 }
 
@@ -181,11 +181,11 @@ void
 Transmitter::SendProbe(int64_t now, uint16_t length)
 {
     m_window.OnTransmit(now, now - m_lastSendTime);
-    SendNew(now, length, length == m_buffer.Unsent() ? Segment::PUSHED : 0, 1);
+    SendNew(now, length, length == m_buffer.Unsent() ? Segment::PUSHED : 0, 1, false);
 }
 
 void
-Transmitter::SendNew(int64_t now, uint16_t length, uint8_t flags, uint32_t count)
+Transmitter::SendNew(int64_t now, uint16_t length, uint8_t flags, uint32_t count, bool goesOn)
 {
     const uint64_t first = m_board.Nxt();
     const uint64_t last = first + count - 1;
@@ -193,8 +193,12 @@ Transmitter::SendNew(int64_t now, uint16_t length, uint8_t flags, uint32_t count
     segment.length = length;
     m_rate.OnSent(now, segment, m_board.PacketsOut() == 0);
     m_board.Append(segment, count);
-    m_board.At(last).flags |= flags;
-    m_buffer.OnSent(uint64_t{count} * length);
+    m_board.At(last).flags |= flags | Segment::BUFFER_END;
+    if (goesOn)
+    {
+        m_board.At(first - 1).flags &= ~Segment::BUFFER_END;
+    }
+    m_buffer.OnSent(uint64_t{count} * length, goesOn ? 0 : 1);
     m_peerWindow.OnSent(last, length);
     Transmit(now, first, count);
 }

@@ -182,9 +182,10 @@ class Transmitter
     /// Send the next segments of a super-segment, all full ones at once. \param filled segments
     /// that it has  \param most segments that it may have  \returns how many were sent
     uint32_t SendRun(int64_t now, uint32_t filled, uint32_t most);
-    bool SendNext(int64_t now, bool fillsWindow, bool isPushed);
-    /// Send new segments. \param length of each  \param flags of the last
-    void SendNew(int64_t now, uint16_t length, uint8_t flags, uint32_t count);
+    bool SendNext(int64_t now, bool fillsWindow, bool endsSuperSegment);
+    /// Send new segments. \param length of each  \param flags of the last  \param goesOn whether
+    /// they are of the same super-segment as those before, which is one of the kernel's buffers
+    void SendNew(int64_t now, uint16_t length, uint8_t flags, uint32_t count, bool goesOn);
     void Transmit(int64_t now, uint64_t first, uint32_t count);
 
     uint64_t PeerRoom() const

@@ -315,7 +315,7 @@ def _unscaled(held: _Held) -> Cause | None:
 def _memory(held: _Held) -> Cause | None:
     """The memory of the host's sockets, if it keeps a buffer far below its limit."""
     keys = held.keys
-    room = keys.send_buffer if held.is_sent else keys.receive_window
+    room = keys.tcp_wmem if held.is_sent else keys.receive_window
     if not keys.socket_memory or median(held.leg.in_flight[held.flow.during]) > room / 2:
         return None
     name = "memory" if keys.tcp_memory is None else "tcp_memory"

@@ -121,7 +121,7 @@ class Mux(Model):
 
 
 class Sockets(Cited):
-    """Payload that the two sockets of a loopback connection hold."""
+    """Buffers of the two sockets of a loopback connection: memory (``sk_sndbuf``), and payload."""
 
     send_buffer: Annotated[int, size(4096, 2**31 - 1)]
     receive_window: Annotated[int, size(4096, 2**31 - 1)]

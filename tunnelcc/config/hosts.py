@@ -170,11 +170,6 @@ class Hosts(Model):
         return kernel.receive_window(self.receive_buffer, self.tcp_adv_win_scale)
 
     @property
-    def send_buffer(self) -> int:
-        """The payload (bytes) that the send buffer of a socket holds."""
-        return kernels()[self.kernel].send_buffer(self.tcp_wmem)
-
-    @property
     def socket_memory(self) -> int:
         """The bytes that all sockets may hold together; 0: no limit."""
         if self.tcp_memory is not None:

@@ -37,8 +37,8 @@ class Kernel:
     receive_fraction: float | None  # of the buffer that is the window; None: by tcp_adv_win_scale
     receive_growth: str  # by which law receive buffers grow: "cushion" or "out-of-order"
     rmem_max: int  # net.core.rmem_max, bytes
-    send_fraction: float  # of the buffer that is payload
     send_overhead: int  # bytes beside a segment's payload, by which send buffers are sized
+    buffer_overhead: int  # bytes of a struct sk_buff to send, beside its payload
     tso_rtt_step: float  # seconds of the least RTT that halve what it adds to a burst; 0: nothing
     tso_deferral_limit: float  # seconds within which an ACK must be due for new data to wait for it
     tcp_memory_fraction: float  # of the host's memory, for all sockets
@@ -92,18 +92,14 @@ class Kernel:
         """
         return RMEM_DEFAULT if asked is None else self.asked_buffer(asked)
 
-    def send_buffer_per_segment(self, payload: int) -> float:
-        """Return the payload (bytes) that the send buffer gains with each segment of the window.
+    def send_buffer_per_segment(self, payload: int) -> int:
+        """Return the bytes that the send buffer gains with each segment of the window.
 
         ``payload``: of a segment without options, bytes. tcp_sndbuf_expand(): two segments for most
         algorithms, three for BBR.
         """
         head = 1 << (payload + self.send_overhead - 1).bit_length()
-        return (head + _SK_BUFF) * self.send_fraction
-
-    def send_buffer(self, tcp_wmem: int) -> int:
-        """Return the payload (bytes) that a send buffer of ``tcp_wmem`` holds."""
-        return int(tcp_wmem * self.send_fraction)
+        return head + _SK_BUFF
 
 
 @cache
@@ -124,6 +120,7 @@ _PARSERS: dict[str, Callable[[Any], Any]] = {
     "rmem_max": parse_size,
     "tcp_reserve": parse_size,
     "send_overhead": parse_size,
+    "buffer_overhead": parse_size,
     "tso_rtt_step": parse_time,
     "tso_deferral_limit": parse_time,
     "jiffy": parse_time,

@@ -174,7 +174,7 @@ def hosts(network: ResolvedNetwork) -> Iterator[tuple[str, dict[str, Number]]]:
             "receive window": of_kernel(
                 format_size(host.receive_window), "tcp_rmem", "memory", *scale
             ),
-            "send buffer": of_kernel(format_size(host.send_buffer), "tcp_wmem"),
+            "send buffer": of_kernel(format_size(host.tcp_wmem), "tcp_wmem"),
         }
         if host.tcp_rmem is None:
             numbers["receive buffer"] = of_kernel(numbers["receive buffer"].text, "memory")
@@ -262,7 +262,7 @@ def tunnel(placed: ResolvedTunnel) -> dict[str, Number]:
         packets = f"{layer.socket_queue} packets"
         numbers["socket"] = Number(packets, "derived", f"{key}.receive_buffer")
     if "send_buffer" in keys.entry.overrides:
-        room, window = transport.sending.send_buffer, transport.receive_window
+        room, window = transport.sending.tcp_wmem, transport.receive_window
         sent, received = Number(format_size(room), "derived", "sender"), _received(window)
         if keys.send_buffer is not None:
             room = transport.send_buffer_of(keys.send_buffer)

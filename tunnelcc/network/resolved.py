@@ -252,7 +252,7 @@ class ResolvedNetwork:
             "tcp_rmem_bytes": first.receiving.receive_buffer,
             "receive_window_bytes": first.receive_window,
             "window_scale": first.window_scale,
-            "send_buffer_bytes": first.sending.send_buffer,
+            "send_buffer_bytes": first.sending.tcp_wmem,
             "header_bytes": experiment.tcp.header_bytes(experiment.path.ip),
             "flow_count": len(self.flows),
             "start_s": [flow.start for flow in self.flows],

@@ -88,9 +88,8 @@ class Transport:
         return full_segments(min(window, UNSCALED_WINDOW), self.mss)
 
     def send_buffer_of(self, size: int) -> int:
-        """Return the payload (bytes) that the buffer of a sender holds that asks for ``size``."""
-        kernel = kernels()[self.sending.kernel]
-        return kernel.send_buffer(kernel.asked_buffer(size))
+        """Return the bytes of the buffer that a sender gets that asks for ``size``."""
+        return kernels()[self.sending.kernel].asked_buffer(size)
 
 
 def full_segments(window: int, segment: int) -> int:

@@ -170,7 +170,7 @@ def _fillable(experiment: Experiment) -> float:
     A writer that found its send buffer full continues when it is two thirds full.
     """
     first = _traffic(experiment).transport
-    window = min(2 / 3 * first.sending.send_buffer, first.receive_window)
+    window = min(2 / 3 * first.sending.tcp_wmem, first.receive_window)
     filling = sum(flow.count for flow in experiment.flows if flow.cc.name != "bbr")
     return filling * window / (experiment.path.rate * experiment.path.rtt / 8) - 1
 

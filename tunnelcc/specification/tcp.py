@@ -30,7 +30,7 @@ def path_tcp(transport: Transport, mss: int, ip: int) -> Spec:
     spec = _tcp(transport, ip)
     spec |= {
         "mss": mss,
-        "send_buffer": sender.send_buffer,
+        "send_buffer": sender.tcp_wmem,
         "send_buffer_per_segment": _send_buffer_per_segment(transport.tcp, mss, sender),
         "receive_window": transport.receive_window,
         "window_scale": transport.window_scale,
@@ -127,6 +127,7 @@ def _tcp(transport: Transport, ip: int) -> Spec:
         "ping_pong_answers": receiver.ping_pong_answers,
         "pushed_acks": receiver.pushed_acks,
         "syn_linear_timeouts": client.syn_linear_timeouts,
+        "buffer_overhead": sender.buffer_overhead,
     }
 
 
@@ -141,6 +142,6 @@ def _initial_receive_window(transport: Transport, mss: int) -> int:
     return full_segments(UNSCALED_WINDOW, segment)
 
 
-def _send_buffer_per_segment(tcp: Tcp, mss: int, host: Hosts) -> float:
+def _send_buffer_per_segment(tcp: Tcp, mss: int, host: Hosts) -> int:
     payload = mss + (TIMESTAMP_BYTES if tcp.timestamps else 0)
     return kernels()[host.kernel].send_buffer_per_segment(payload)

@@ -34,18 +34,18 @@ TEST_CASE(ns3::TestCase,
           "Windows or writes are small -> nothing silly, one small segment at a"
           " time (RFC 9293, 3.8.6.2.1; RFC 896, Minshall)")
 {
-    SendBuffer buffer(1 << 20, 1 << 20);
+    SendBuffer buffer(1 << 20, 1 << 20, 0);
     Scoreboard board;
     SendWindow window(MSS, false);
     buffer.Write(10 * MSS + 100, 1 << 20);
     window.OnWindow(0, 10'000);
     NS_TEST_EXPECT_MSG_EQ(window.NextLength(buffer, board, false), MSS, "a full one");
-    buffer.OnSent(9'000);
+    buffer.OnSent(9'000, 0);
     NS_TEST_EXPECT_MSG_EQ(window.Room(buffer.SentOffset()), 1'000, "left");
     NS_TEST_EXPECT_MSG_EQ(window.NextLength(buffer, board, false), 0, "less than half of it");
     NS_TEST_EXPECT_MSG_EQ(window.NextLength(buffer, board, false, true), 1'000, "to probe");
     window.OnWindow(9'000, 20'000);
-    buffer.OnSent(buffer.Unsent() - 100);
+    buffer.OnSent(buffer.Unsent() - 100, 0);
     NS_TEST_EXPECT_MSG_EQ(window.NextLength(buffer, board, false), 100, "the first small one");
     window.OnSent(board.Nxt(), 100);
     board.Append({.length = 100});
@@ -542,7 +542,7 @@ struct Transmission final : Recovery, SegmentOutput
     }
 
     std::ostringstream sent; //!< numbers, with "P" for PSH and "F" for FIN
-    SendBuffer buffer{1 << 20, 1 << 20};
+    SendBuffer buffer{1 << 20, 1 << 20, 0};
     RateSampler rate{window.State()};
     Transmitter transmitter{Exchange::Spec(),
                             {board, buffer, rate, window, recovery, pacer, *this}};

@@ -199,7 +199,7 @@ ARRIVALS = {
     "flows.window": (
         "64KiB",
         lambda spec: (spec.tcp.send_buffer, spec.tcp.send_buffer_per_segment),
-        (int(2 * 65536 * 0.976), 0),
+        (2 * 65536, 0),
     ),
     # A window that does not grow; with its first size, one that does. The connection has 1.5 times
     # as much.
@@ -246,11 +246,11 @@ ARRIVALS = {
         lambda spec: (spec.tcp.nodelay, spec.tcp.server_nodelay),
         (False, False),
     ),
-    # Twice as much as asked for, of which Linux 6.18 counts a part as payload or window.
+    # Twice as much as asked for, of which Linux 6.18 counts a part as window.
     "tunnel.send_buffer": (
         "64KiB",
         lambda spec: (spec.tcp.send_buffer, spec.tcp.send_buffer_per_segment),
-        (int(2 * 65536 * 0.976), 0),
+        (2 * 65536, 0),
     ),
     "tunnel.receive_buffer": (
         "64KiB",
@@ -370,7 +370,7 @@ ARRIVALS = {
     "tcp.nodelay": (True, lambda spec: spec.tcp.nodelay, True),
     "hosts.kernel": ("5.10", lambda spec: spec.tcp.receive_window, 3 * 2**20),
     "hosts.tcp_rmem": ("16MiB", lambda spec: spec.tcp.receive_window, 10 * 2**20),
-    "hosts.tcp_wmem": ("1MB", lambda spec: spec.tcp.send_buffer, 976_000),
+    "hosts.tcp_wmem": ("1MB", lambda spec: spec.tcp.send_buffer, 1_000_000),
     "hosts.tcp_moderate_rcvbuf": (False, lambda spec: spec.tcp.initial_receive_window, 0),
     "hosts.gro": ("20us", lambda spec: spec.tcp.gro, 20_000),
     "hosts.cores": (5, lambda spec: (spec.client.cores, spec.server.cores), (5, 5)),
@@ -589,8 +589,8 @@ def test_windows_are_those_of_the_hosts_that_use_them():
         "hosts.client.tcp_rmem": "32MiB",
     }
     up, down = _spec(settings), _spec({**settings, "direction": "down"})
-    assert (up.tcp.send_buffer, up.tcp.receive_window) == (976_000, 5 * 2**20)
-    assert (down.tcp.send_buffer, down.tcp.receive_window) == (1_952_000, 20 * 2**20)
+    assert (up.tcp.send_buffer, up.tcp.receive_window) == (1_000_000, 5 * 2**20)
+    assert (down.tcp.send_buffer, down.tcp.receive_window) == (2_000_000, 20 * 2**20)
 
 
 def test_the_carrier_uses_the_flows_algorithm_unless_said():

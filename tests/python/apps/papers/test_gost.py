@@ -47,17 +47,17 @@ def flight_of(result: tc.Result) -> np.ndarray:
 
 
 @pytest.mark.parametrize("tunnel", [WS, WSS])
-def test_one_stream_of_cubic_fills_the_receive_window(tunnel):
-    burst = 44 * 1448  # of segmentation offload at most, for which new data waits
-    assert 3 * MIB - burst <= float(np.median(flight_of(steady(tunnel, "cubic")))) <= 3 * MIB
-    assert 145e6 <= steady(WS, "cubic").goodput <= 149e6
+def test_one_stream_of_cubic_nearly_fills_the_receive_window(tunnel):
+    """The send buffer holds hardly more: each write of 4104 bytes costs it 1280 more."""
+    assert 0.93 * 3 * MIB <= float(np.median(flight_of(steady(tunnel, "cubic")))) <= 3 * MIB
+    assert steady(WS, "cubic").goodput == pytest.approx(144e6, rel=0.05)  # published
 
 
 @pytest.mark.parametrize("tunnel", [WS, WSS])
 def test_the_send_buffer_holds_one_stream_of_bbr_back(tunnel):
     """Paced, it has on average less in flight than the window allows: the writer waits."""
     result = steady(tunnel, "bbr")
-    two_thirds = 2 / 3 * result.experiment.hosts.of("client").send_buffer
+    two_thirds = 2 / 3 * result.experiment.hosts.of("client").tcp_wmem
     assert 0.97 * two_thirds <= float(np.median(flight_of(result))) < 0.95 * 3 * MIB
     assert 8 * 0.92 * two_thirds / 0.169 <= result.goodput <= 8 * 1.03 * two_thirds / 0.169
 
@@ -143,13 +143,13 @@ def test_memory_holds_128_streams_back():
     stated = scenario.read_scenario(FOLDER / "scenario.toml")["hosts"]["memory"]
     limited = brief(128, stated)
     # Nearly all carriers keep the send buffer that they got on connecting, 2 * 10 segments of 2304
-    # bytes (a little less of payload), and what the last write takes beyond it: a frame of 4104
-    # bytes. The others grow in a moment in which sockets have returned memory.
+    # bytes, and what the last write takes beyond it: a frame of 4104 bytes. Each frame costs 1280
+    # bytes more. The others grow in a moment in which sockets have returned memory.
     most = 46_080 + 4104
     peaks = [float(max(it.in_flight)) for it in limited.connections if it.name == "carrier"]
     kept = [peak for peak in peaks if peak <= most]
     assert len(kept) >= 0.97 * 128
-    assert min(kept) > 0.9 * 46_080
+    assert min(kept) > 2 / 3 * 46_080
     assert limited.goodput <= 1.1 * 128 * most * 8 / 0.169
     assert brief(128, "64GB").goodput > 3 * limited.goodput
 
@@ -161,7 +161,7 @@ def test_memory_does_not_touch_16_streams():
     assert limited.goodput == free.goodput
 
 
-def test_one_cell_is_reproduced_and_one_is_not():
+def test_cells_of_one_stream_are_reproduced():
     paper = papers.find("gost-thesis")
     (figure,) = paper.figures(["goodput"])
     batch = Batch(paper)
@@ -170,7 +170,7 @@ def test_one_cell_is_reproduced_and_one_is_not():
     cells = simulated.judged
     assert [cell.point.axes["cc"] for cell in cells] == ["cubic", "bbr"]
     assert [cell.published for cell in cells] == [142e6, 141e6]
-    assert [cell.verdict for cell in cells] == ["reproduced", "not reproduced"]
+    assert [cell.verdict for cell in cells] == ["reproduced", "reproduced"]
     assert [cell.point.mean("window_share") >= 0.97 for cell in cells] == [True, False]
     assert all(cell.rests_on == "inferred" for cell in cells)
 
@@ -230,12 +230,17 @@ def test_uploads_are_those_of_section_4_1():
 
 @pytest.mark.parametrize("rtt", [0.106, 0.277])
 def test_an_upload_with_bbr_carries_two_thirds_of_its_send_buffers(rtt):
-    """A writer that found no room wakes when a third is free, whatever the RTT."""
+    """A writer that found no room wakes when a third is free, whatever the RTT.
+
+    Each burst, what a quarter of the rate sends in 1 ms, costs 1280 bytes more.
+    """
     table = scenario.read_scenario(FOLDER / "speedtest.toml")
     experiment = scenario.build(table, {"cc": "bbr", "path.rtt": f"{1e3 * rtt:g}ms"})
-    buffers = 4 * experiment.hosts.of("client").send_buffer
-    carried = tc.run(experiment, progress=False).goodput * rtt / 8
-    assert 0.9 * 2 / 3 * buffers <= carried <= 2 / 3 * buffers
+    buffers = 4 * experiment.hosts.of("client").tcp_wmem
+    goodput = tc.run(experiment, progress=False).goodput
+    burst = 1e-3 * goodput / 4 / 8
+    payload = 2 / 3 * buffers * burst / (burst + 1280)
+    assert goodput * rtt / 8 == pytest.approx(payload, rel=0.06)
 
 
 def test_the_stored_table_is_what_runs_give():
