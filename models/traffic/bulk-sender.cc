@@ -142,6 +142,10 @@ BulkSender::ContinueWriting(int64_t now)
             m_prepared -= accepted;
             m_left -= accepted;
             m_isBlocked = m_prepared > 0;
+            if (m_isBlocked)
+            {
+                m_writesLeft = WritesPerPoll() - 1; // its rest is the first once poll() agrees
+            }
         }
         if (m_prepared > 0)
         {
@@ -156,12 +160,32 @@ BulkSender::ContinueWriting(int64_t now)
 }
 
 bool
+BulkSender::MayWrite(int64_t now)
+{
+    if (m_flow.writes != WriteMode::POLLED)
+    {
+        return true;
+    }
+    if (m_writesLeft == 0 && m_socket.Poll(now))
+    {
+        m_writesLeft = WritesPerPoll();
+    }
+    const bool mayWrite = m_writesLeft > 0;
+    m_writesLeft -= mayWrite;
+    return mayWrite;
+}
+
+bool
 BulkSender::PrepareNext(int64_t now)
 {
     if (now < m_nextWrite)
     {
         m_timer.Set(m_nextWrite);
         return false;
+    }
+    if (!MayWrite(now))
+    {
+        return false; // OnWritable() goes on
     }
     m_nextWrite += m_interval;
     uint64_t bytes = std::min<uint64_t>(m_flow.writeSize, m_left);

@@ -58,10 +58,17 @@ class BulkSender final : public StreamUser, private CpuUser
     }
 
   private:
+    /// Of a program that polls: those of iperf3 3.12, iperf_send().
+    uint32_t WritesPerPoll() const
+    {
+        return m_interval > 0 ? 1 : 10;
+    }
+
     void OnTimer(int64_t now);
     void OnStop(int64_t now);
     void WritePreamble(int64_t now);
     void ContinueWriting(int64_t now);
+    bool MayWrite(int64_t now);
     bool PrepareNext(int64_t now);
     void OnComputed(int64_t now) override;
 
@@ -76,6 +83,7 @@ class BulkSender final : public StreamUser, private CpuUser
     uint64_t m_preambleLeft{0}; //!< bytes of it still to write
     uint64_t m_left;            //!< bytes still to write
     uint64_t m_prepared{0};     //!< of these, bytes that the CPU has already handled
+    uint32_t m_writesLeft{0};   //!< before a program that polls does so again
     bool m_hasBegun{false};
     bool m_isWriting{false}; //!< the CPU is busy with a write
     bool m_isBlocked{false}; //!< the latest write waits for room

@@ -41,6 +41,13 @@ class ByteStream
         return Write(now, bytes);
     }
 
+    /// Whether poll(2) says that the stream is writable. \returns as Write(): if it is not,
+    ///          StreamUser::OnWritable() follows once it is
+    virtual bool Poll(int64_t /* now */)
+    {
+        return true;
+    }
+
     /// Tell why the program writes nothing now: it computes what it writes next, or a window of its
     /// own protocol is closed. This counts as the limit until it writes.
     virtual void NoteIdle(int64_t /* now */, SendLimit /* why */)

@@ -112,6 +112,11 @@ class alignas(64) TcpEndpoint final : public ByteStream,
         m_sender.NoteIdle(now, why);
     }
 
+    bool Poll(int64_t now) override
+    {
+        return m_sender.Poll(now);
+    }
+
     uint64_t Write(int64_t now, uint64_t bytes) override
     {
         return Write(now, bytes, false);

@@ -58,7 +58,7 @@ struct SegmentRun
     uint64_t first;
     uint64_t last;
     const Segment& segment; //!< the last of them
-    uint32_t bufferEnds;    //!< of them, those that end one of the kernel's buffers
+    uint32_t bufferEnds{0}; //!< of them, those that end one of the kernel's buffers
 
     uint32_t Count() const
     {

@@ -91,13 +91,24 @@ Sender::OnEstablished(int64_t now, std::optional<int64_t> rtt, uint32_t window)
     UpdateTimer(now);
 }
 
+bool
+Sender::Poll(int64_t now)
+{
+    m_idle = SendLimit::APPLICATION;
+    const bool isWriteable = m_buffer.Poll();
+    if (!isWriteable)
+    {
+        NoteLimit(now);
+    }
+    return isWriteable;
+}
+
 uint64_t
 Sender::Write(int64_t now, uint64_t bytes, bool isResumed)
 {
     m_idle = SendLimit::APPLICATION;
-    if (m_spec.writes == WriteMode::POLLED && !m_buffer.Poll())
+    if (m_spec.writes == WriteMode::POLLED && !Poll(now))
     {
-        NoteLimit(now);
         return 0;
     }
     // Linux tcp_rate_check_app_limited()

@@ -114,6 +114,9 @@ class Sender
     /// \returns how many bytes the send buffer took
     uint64_t Write(int64_t now, uint64_t bytes, bool isResumed = false);
 
+    /// As ByteStream::Poll().
+    bool Poll(int64_t now);
+
     /// Whether a write now would take a new buffer of the kernel's.
     bool WantsNewBuffer() const
     {

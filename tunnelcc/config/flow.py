@@ -147,10 +147,11 @@ class Flow(FlowControl, Ends):
         description="bytes per write (iperf3: 128 KiB); with rate, each write is a message with a "
         "measured latency; over udp the payload of each datagram, default: a full segment of TCP",
     )
-    writes: Annotated[str, choice("blocking", "nonblocking")] = Field(
+    writes: Annotated[str, choice("blocking", "nonblocking", "polled")] = Field(
         default="blocking",
         description="what a write does that finds the socket's send buffer full: it waits, or it "
-        "returns, and the application writes again once a third is free (iperf3, most servers)",
+        "returns, and the application writes again once a third is free (most servers); polled: as "
+        "iperf3 up to 3.15, which asks poll(2) before each ten writes (with rate: before each)",
     )
     user: Annotated[str, TEXT] | None = Field(
         default=None,

@@ -48,7 +48,7 @@ def costless(experiment: Experiment) -> Experiment:
     Its flows over TCP write as iperf3 does.
     """
     flows = [
-        flow if flow.transport == "udp" else flow.model_copy(update={"writes": "nonblocking"})
+        flow if flow.transport == "udp" else flow.model_copy(update={"writes": "polled"})
         for flow in experiment.flows
     ]
     return experiment.with_({"hosts.speed": 1000, "flows": flows})

@@ -151,7 +151,7 @@ BAD_VALUES = {
     "flows.data_start": [*NOT_A_TIME, "31s"],
     "flows.payload": ["txt", 5, ""],
     "flows.write_size": [*NOT_A_SIZE, 0, "17MiB"],
-    "flows.writes": ["polled", True, 1],
+    "flows.writes": ["often", True, 1],
     "flows.from": NOT_A_HOST,
     "flows.to": NOT_A_HOST,
     "flows.direction": ["left", "UP", 1],

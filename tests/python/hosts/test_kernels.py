@@ -137,9 +137,11 @@ def test_a_blocked_writer_waits_for_a_third_of_the_send_buffer(cc, app_cost, mea
     assert result.goodput / 1e6 == pytest.approx(measured, rel=tolerance)
 
 
-@pytest.mark.parametrize(("writes", "stays"), [("nonblocking", True), ("blocking", False)])
+@pytest.mark.parametrize(
+    ("writes", "stays"), [("nonblocking", True), ("polled", True), ("blocking", False)]
+)
 def test_bbr_stays_in_startup_if_each_filling_is_a_write_of_its_own(writes, stays):
-    """As iperf3 in Linux 7.3, with 51 ms in the queue (data/README.md, BBR that its send buffer)."""
+    """As iperf3 in Linux 7.3: 51 ms in the queue (data/README.md, BBR that its send buffer)."""
     result = tc.run(
         {
             "path": {"rate": "50Mbps", "rtt": "80ms", "buffer": "1bdp"},
@@ -156,6 +158,22 @@ def test_bbr_stays_in_startup_if_each_filling_is_a_write_of_its_own(writes, stay
     assert (set(phases) == {"STARTUP"}) == stays
     delay = 1e3 * float(result.metric("queue_delay_mean"))
     assert (delay == pytest.approx(51, rel=0.05)) == stays
+
+
+@pytest.mark.parametrize(("write_size", "measured"), [("128KiB", 47.3), ("4104B", 1.97)])
+def test_ten_writes_of_iperf3_exceed_a_small_send_buffer_as_measured(write_size, measured):
+    """iperf3 3.12 in Linux 7.3 (data/README.md, a send buffer far below the BDP)."""
+    result = tc.run(
+        {
+            "path": {"rate": "200Mbps", "rtt": "169ms", "buffer": "16MiB"},
+            "flows": [{"cc": "cubic", "writes": "polled", "write_size": write_size}],
+            "hosts": {"tcp_wmem": "46080B", "tcp_rmem": "64MiB", "speed": 1000},
+            "duration": "12s",
+            "warmup": "4s",
+        },
+        progress=False,
+    )
+    assert result.goodput / 1e6 == pytest.approx(measured, rel=0.03)
 
 
 @pytest.mark.parametrize(("cc", "measured"), [("reno", 840), ("cubic", 42), ("bbr", 0)])
