@@ -47,7 +47,7 @@ enum class WriteMode
 {
     NONBLOCKING, //!< until the buffer is full, then again once a third of it is free
     POLLED,      //!< after poll(2), which agrees while a third is free
-    BLOCKING     //!< until the buffer is full; that third or arriving data wakes it
+    BLOCKING     //!< until the buffer is full; arriving data wakes it, too. It polls to read
 };
 
 std::span<const std::string_view> NamesOf(WriteMode value);

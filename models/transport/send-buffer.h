@@ -118,6 +118,13 @@ class SendBuffer
         return !m_isWriterBlocked;
     }
 
+    /// A program asks whether it can read. Linux notes if less than a third is free, as for a
+    /// writer (tcp_poll()), so that the buffer may grow although nobody waits.
+    void NotePoll()
+    {
+        m_lacksRoom |= !IsWriteable();
+    }
+
     /// Whether the next byte to transmit is in the last buffer.
     bool IsLastNext() const
     {
@@ -242,7 +249,7 @@ class SendBuffer
     uint64_t m_sent{0};
     uint64_t m_acked{0};
     bool m_isWriterBlocked{false};
-    bool m_lacksRoom{false}; //!< a writer found none since a third was free (Linux SOCK_NOSPACE)
+    bool m_lacksRoom{false}; //!< noted since a third was free (Linux SOCK_NOSPACE)
 };
 
 } // namespace tunnelcc

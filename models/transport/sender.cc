@@ -111,6 +111,10 @@ Sender::Write(int64_t now, uint64_t bytes, bool isResumed)
     {
         return 0;
     }
+    if (m_spec.writes == WriteMode::BLOCKING)
+    {
+        m_buffer.NotePoll();
+    }
     // Linux tcp_rate_check_app_limited()
     if (!isResumed && m_buffer.Unsent() < State().mss && !m_window.IsFull() &&
         !m_board.HasLostToSend())

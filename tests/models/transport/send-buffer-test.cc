@@ -120,6 +120,26 @@ TEST_CASE(ns3::TestCase,
 }
 
 TEST_CASE(ns3::TestCase,
+          NotedPollTest,
+          "A program asks only whether it can read -> nobody waits, but with less than a third free"
+          " the buffer may grow until a third is (Linux tcp_poll(), SOCK_NOSPACE)")
+{
+    constexpr uint64_t SIZE = 500;
+    SendBuffer buffer(3'000, 6'000, 0);
+    WriteAll(buffer, 2'000, SIZE);
+    buffer.NotePoll();
+    NS_TEST_EXPECT_MSG_EQ(buffer.WantsToExpand(), false, "a third is free");
+    WriteAll(buffer, 1, SIZE);
+    buffer.NotePoll();
+    NS_TEST_EXPECT_MSG_EQ(buffer.WantsToExpand(), true, "less is");
+    NS_TEST_EXPECT_MSG_EQ(buffer.IsWriterBlocked(), false, "but nobody writes");
+    NS_TEST_EXPECT_MSG_EQ(buffer.WakeWriter(), false, "no room, nobody to wake");
+    buffer.Expand(4'000);
+    NS_TEST_EXPECT_MSG_EQ(buffer.WakeWriter(), false, "room, nobody to wake");
+    NS_TEST_EXPECT_MSG_EQ(buffer.WantsToExpand(), false, "and no more is wanted");
+}
+
+TEST_CASE(ns3::TestCase,
           OverheadTest,
           "Each of the kernel's buffers has 832 bytes beside its payload"
           " -> bursts of two segments leave room for less than one large buffer")
