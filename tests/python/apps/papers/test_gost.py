@@ -7,6 +7,7 @@ Reference numbers: tests/reference/gost-wire.json, with their source.
 from __future__ import annotations
 
 import csv
+import dataclasses
 import json
 from functools import cache
 
@@ -21,6 +22,7 @@ from tunnelcc.apps.papers import verdicts
 from tunnelcc.apps.papers.observe import Observation, Point
 from tunnelcc.apps.papers.simulate import Batch
 from tunnelcc.apps.papers.verdicts import Simulated
+from tunnelcc.hosts.kernels import kernels
 from tunnelcc.network.resolve import resolve
 
 FOLDER = ROOT / "scenarios" / "papers" / "gost-thesis"
@@ -152,6 +154,36 @@ def test_memory_holds_128_streams_back():
     assert min(kept) > 2 / 3 * 46_080
     assert limited.goodput <= 1.1 * 128 * most * 8 / 0.169
     assert brief(128, "64GB").goodput > 3 * limited.goodput
+
+
+@pytest.mark.parametrize(
+    ("tunnel", "cc", "streams", "tolerance"),
+    [
+        (WS, "cubic", 1, 0.01),
+        (WS, "cubic", 128, 0.05),
+        (WSS, "cubic", 128, 0.05),
+        (WS, "bbr", 128, 0.05),
+    ],
+)
+def test_linux_5_10_itself(monkeypatch, tunnel, cc, streams, tolerance):
+    """Without tunnel devices, its buffers cost 768 bytes (README.md, Linux 5.10 itself)."""
+    known = kernels()
+    cloud = dataclasses.replace(known["5.10-cloud"], buffer_overhead=768)
+    monkeypatch.setitem(known, "5.10-cloud", cloud)
+    with (FOLDER / "linux-5.10.csv").open(encoding="utf-8", newline="") as file:
+        (measured,) = (
+            row
+            for row in csv.DictReader(file)
+            if (f"gost-{row['tunnel'].replace('+', '-')}", row["cc"], int(row["streams"]))
+            == (tunnel, cc, streams)
+            and float(row["write_ns_per_byte"]) == 0
+        )
+    end = 2 + int(measured["duration_s"])
+    table = scenario.read_scenario(FOLDER / "scenario.toml")
+    changes = {"tunnel": tunnel, "cc": cc, "flows.count": streams}
+    times = {"duration": f"{end}s", "warmup": f"{end - 2.7}s"}
+    result = tc.run(scenario.build(table, {**changes, **times}), progress=False)
+    assert result.goodput / 1e6 == pytest.approx(float(measured["steady_mbps"]), rel=tolerance)
 
 
 def test_memory_does_not_touch_16_streams():
