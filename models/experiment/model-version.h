@@ -16,7 +16,7 @@ namespace tunnelcc
  * (tests/golden) record the version that made them, and `pytest --update` does not write a changed
  * result under the same version.
  */
-inline constexpr int MODEL_VERSION = 11;
+inline constexpr int MODEL_VERSION = 12;
 
 /**
  * The version of the models that were compiled: `MODEL_VERSION`, and after a `+`, a digest of their

@@ -69,6 +69,7 @@ class alignas(64) TcpEndpoint final : public ByteStream,
     void SetDataLevel(DataLevel& level)
     {
         m_dataLevel = &level;
+        m_sender.SetUnbounded();
     }
 
     /// Let the algorithm know those of the other subflows. \param group outlives the endpoint
@@ -110,6 +111,12 @@ class alignas(64) TcpEndpoint final : public ByteStream,
     void NoteIdle(int64_t now, SendLimit why) override
     {
         m_sender.NoteIdle(now, why);
+    }
+
+    /// As SendBuffer::EndPart().
+    void EndPart()
+    {
+        m_sender.EndPart();
     }
 
     uint64_t Write(int64_t now, uint64_t bytes) override

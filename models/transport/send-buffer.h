@@ -4,6 +4,8 @@
 #ifndef TUNNELCC_SEND_BUFFER_H
 #define TUNNELCC_SEND_BUFFER_H
 
+#include "event/fifo.h"
+
 #include <algorithm>
 #include <cstdint>
 
@@ -20,6 +22,9 @@ namespace tunnelcc
  * space at least half of what is queued), not with every ACK. A program that asks poll() before
  * each write is told the same, and so leaves the upper third to the write that it asked for. A
  * write that blocks also wakes when data arrive. Bytes have no contents.
+ *
+ * A subflow of MPTCP is given parts: no kernel's buffer and no segment has bytes of two of them
+ * (mptcp_skb_can_collapse_to()).
  */
 class SendBuffer
 {
@@ -69,7 +74,7 @@ class SendBuffer
         m_lastBuffer = std::max(m_lastBuffer, m_sent);
         if (IsLastFull(size))
         {
-            m_isWriterBlocked = Queued() >= m_capacity;
+            m_isWriterBlocked = m_isBounded && Queued() >= m_capacity;
             if (m_isWriterBlocked)
             {
                 return 0;
@@ -80,6 +85,24 @@ class SendBuffer
         const uint64_t taken = std::min(bytes, size - (m_written - m_lastBuffer));
         m_written += taken;
         return taken;
+    }
+
+    /// Take all that is written: who writes looks at the room itself (Linux mptcp_sendmsg_frag()).
+    void SetUnbounded()
+    {
+        m_isBounded = false;
+    }
+
+    /// What is written next does not follow what was written before: a part ends here.
+    void EndPart()
+    {
+        if (m_written == m_sent || m_written == m_lastPartEnd)
+        {
+            return; // nothing is there to keep apart
+        }
+        m_lastBuffer = m_lastPartEnd = m_written;
+        m_partEnds.Push(m_written);
+        m_partEnd = m_partEnds.Front();
     }
 
     /// Whether a write now would take a new buffer of the kernel's. \param size as of Write()
@@ -117,6 +140,10 @@ class SendBuffer
     void OnSent(uint64_t bytes)
     {
         m_sent += bytes;
+        if (m_sent >= m_partEnd)
+        {
+            BeginPart();
+        }
     }
 
     void OnAcked(uint64_t bytes)
@@ -162,6 +189,12 @@ class SendBuffer
         return m_written - m_sent;
     }
 
+    /// Those of them that one segment may hold together.
+    uint64_t UnsentTogether() const
+    {
+        return std::min(m_written, m_partEnd) - m_sent;
+    }
+
     /// Stream offset of the first byte never transmitted.
     uint64_t SentOffset() const
     {
@@ -195,6 +228,13 @@ class SendBuffer
         return goesOn;
     }
 
+    /// All before the end of a part was sent. Not inline: it is rare.
+    [[gnu::noinline]] void BeginPart()
+    {
+        m_partEnds.Pop();
+        m_partEnd = m_partEnds.IsEmpty() ? UINT64_MAX : m_partEnds.Front();
+    }
+
     void Resize(uint64_t capacity)
     {
         m_capacity = std::min(capacity, m_maximum);
@@ -206,7 +246,11 @@ class SendBuffer
     uint64_t m_lastBuffer{0}; //!< stream offset at which the last buffer begins
     uint64_t m_sent{0};
     uint64_t m_acked{0};
+    uint64_t m_partEnd{UINT64_MAX}; //!< stream offset where the part ends that is sent now
+    uint64_t m_lastPartEnd{0};      //!< of the latest part that has ended
+    Fifo<uint64_t> m_partEnds;      //!< of those that wait
     bool m_isWriterBlocked{false};
+    bool m_isBounded{true};
 };
 
 } // namespace tunnelcc

@@ -114,6 +114,18 @@ class Sender
     /// \returns how many bytes the send buffer took
     uint64_t Write(int64_t now, uint64_t bytes, bool isResumed = false);
 
+    /// As SendBuffer::SetUnbounded().
+    void SetUnbounded()
+    {
+        m_buffer.SetUnbounded();
+    }
+
+    /// As SendBuffer::EndPart().
+    void EndPart()
+    {
+        m_buffer.EndPart();
+    }
+
     /// Whether a write now would take a new buffer of the kernel's.
     bool WantsNewBuffer() const
     {

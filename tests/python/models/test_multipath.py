@@ -152,7 +152,7 @@ def _draw(seed: int) -> tuple[str, str]:
 @pytest.mark.parametrize("cc", COUPLED)
 def test_goal_1_at_least_as_well_as_on_the_best_path(cc, seed):
     links = _two_paths(_draw(seed), _draw(seed + 100))
-    keys = {"duration": "60s", "warmup": "20s", "seed": seed}
+    keys = {"duration": "320s", "warmup": "20s", "seed": seed}  # shares of 40 s are chance
     beside = [_flow(cc="reno", route=["client", it, "server"]) for it in ("x", "y")]
     both = _mbit(_run(links, _flow(cc=cc, mptcp=BOTH), *beside, **keys))
     single = max(
@@ -227,12 +227,6 @@ def test_what_does_not_fit_names_the_key(flow, message):
     with pytest.raises(tc.ConfigError) as error:
         _ = tc.Experiment.parse(table).resolved
     assert message in str(error.value)
-
-
-def test_a_capture_is_refused(tmp_path):
-    experiment = tc.Experiment.parse({"network": {"links": EQUAL}, "flows": [_flow(mptcp=BOTH)]})
-    with pytest.raises(tc.ConfigError, match=r"flows\.0\.mptcp\.paths"):
-        tc.run(experiment, capture=tc.Capture(tmp_path / "run.pcapng"))
 
 
 def test_paths_may_be_lists_of_hosts():
