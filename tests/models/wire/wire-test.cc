@@ -140,8 +140,9 @@ class SubflowHeaderTest : public ns3::TestCase
   private:
     void DoRun() override
     {
-        // RFC 8684, sections 3.1 and 3.2: 4, 12 and 20 bytes, and on others 12, 16 and 24. A capture
-        // of Linux 7.3 has 4, 12, 20, then 22 with data, 12 in ACKs, and 26 once data came back.
+        // RFC 8684, sections 3.1 and 3.2: 4, 12 and 20 bytes, and on others 12, 16 and 24. A
+        // capture of Linux 7.3 has 4, 12, 20, then 22 with data, 12 in ACKs, and 26 once data came
+        // back.
         Check(0, {4, 12, 20});
         Check(1, {12, 16, 24});
         CheckLongDataAck();
