@@ -305,7 +305,9 @@ def _routes(result: Result) -> dict[str, Any]:
                 continue
             moments = np.append(0, result["time"])
             sent = fair.offered_bits(network.direction(step), moments)
-            found[step.link] = result.way(step).utilisation_series * np.diff(sent) / np.diff(moments)
+            found[step.link] = (
+                result.way(step).utilisation_series * np.diff(sent) / np.diff(moments)
+            )
     return found
 
 
