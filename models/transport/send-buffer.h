@@ -84,6 +84,7 @@ class SendBuffer
         m_isWriterBlocked = false;
         const uint64_t taken = std::min(bytes, size - (m_written - m_lastBuffer));
         m_written += taken;
+        FindPart();
         return taken;
     }
 
@@ -102,7 +103,6 @@ class SendBuffer
         }
         m_lastBuffer = m_lastPartEnd = m_written;
         m_partEnds.Push(m_written);
-        m_partEnd = m_partEnds.Front();
     }
 
     /// Whether a write now would take a new buffer of the kernel's. \param size as of Write()
@@ -140,9 +140,9 @@ class SendBuffer
     void OnSent(uint64_t bytes)
     {
         m_sent += bytes;
-        if (m_sent >= m_partEnd)
+        if (m_sent == m_partEnd && m_sent != m_written)
         {
-            BeginPart();
+            FindPart();
         }
     }
 
@@ -192,7 +192,7 @@ class SendBuffer
     /// Those of them that one segment may hold together.
     uint64_t UnsentTogether() const
     {
-        return std::min(m_written, m_partEnd) - m_sent;
+        return m_partEnd - m_sent;
     }
 
     /// Stream offset of the first byte never transmitted.
@@ -228,11 +228,14 @@ class SendBuffer
         return goesOn;
     }
 
-    /// All before the end of a part was sent. Not inline: it is rare.
-    [[gnu::noinline]] void BeginPart()
+    /// Something was written, or all of a part was sent.
+    void FindPart()
     {
-        m_partEnds.Pop();
-        m_partEnd = m_partEnds.IsEmpty() ? UINT64_MAX : m_partEnds.Front();
+        while (!m_partEnds.IsEmpty() && m_partEnds.Front() <= m_sent)
+        {
+            m_partEnds.Pop();
+        }
+        m_partEnd = m_partEnds.IsEmpty() ? m_written : m_partEnds.Front();
     }
 
     void Resize(uint64_t capacity)
@@ -246,9 +249,9 @@ class SendBuffer
     uint64_t m_lastBuffer{0}; //!< stream offset at which the last buffer begins
     uint64_t m_sent{0};
     uint64_t m_acked{0};
-    uint64_t m_partEnd{UINT64_MAX}; //!< stream offset where the part ends that is sent now
-    uint64_t m_lastPartEnd{0};      //!< of the latest part that has ended
-    Fifo<uint64_t> m_partEnds;      //!< of those that wait
+    uint64_t m_partEnd{0};     //!< stream offset where the part ends, so far, that is sent now
+    uint64_t m_lastPartEnd{0}; //!< of the latest part that has ended
+    Fifo<uint64_t> m_partEnds; //!< of those that wait
     bool m_isWriterBlocked{false};
     bool m_isBounded{true};
 };
