@@ -141,7 +141,9 @@ RUNS = {
         "network": {
             "links": {
                 "a": {
-                    "between": ["client", "x"], "rate": "20Mbps", "rtt": "20ms",
+                    "between": ["client", "x"],
+                    "rate": "20Mbps",
+                    "rtt": "20ms",
                     "loss_steps": [["2s", "100%"]],
                 },
                 "a-far": {"between": ["x", "server"], "rate": "1Gbps", "rtt": "1ms"},
