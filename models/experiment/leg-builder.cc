@@ -46,19 +46,21 @@ CongestionStream(uint64_t seed, LegRole role, uint32_t number, End end)
 std::string
 LogTitleOf(const LegParts& parts)
 {
+    const std::string number = std::to_string(parts.number % MAX_CARRIERS);
+    const std::string path = parts.path > 0 ? "-path" + std::to_string(parts.path + 1) : "";
     switch (parts.role)
     {
     case LegRole::CARRIER: {
         const uint32_t hop = parts.hop.value_or(0);
-        const std::string name = "carrier" + std::to_string(parts.number - hop * MAX_CARRIERS);
-        return hop > 0 ? name + "-hop" + std::to_string(hop + 1) : name;
+        const std::string name = "carrier" + number;
+        return (hop > 0 ? name + "-hop" + std::to_string(hop + 1) : name) + path;
     }
     case LegRole::TARGET:
-        return "target" + std::to_string(parts.number);
+        return "target" + number;
     case LegRole::APP:
         break;
     }
-    return "flow" + std::to_string(parts.number);
+    return "flow" + number + path;
 }
 
 } // namespace
@@ -126,7 +128,8 @@ LegBuilder::WireEndsOf(const LegParts& parts) const
             parts.inside.client.value_or(parts.inside.server.value_or(0)),
             parts.tunnel ? m_capture->Spec().tunnels.at(*parts.tunnel).port
             : isToRelay  ? RELAY_PORT
-                         : APP_PORT};
+                         : APP_PORT,
+            parts.path};
 }
 
 LegParts
@@ -138,6 +141,19 @@ LegBuilder::WithUdpTaps(const LegParts& parts, uint32_t header)
         tapped.channels = m_capture->AddUdp(WireEndsOf(parts), header, parts.channels);
     }
     return tapped;
+}
+
+PerEnd<QuicFormat*>
+LegBuilder::AddQuicTaps(LegParts& parts, const QuicSpec& quic)
+{
+    if (!m_capture)
+    {
+        return {};
+    }
+    const Capture::Quic captured =
+        m_capture->AddQuic(quic, WireEndsOf(parts), LogTitleOf(parts), parts.channels);
+    parts.channels = captured.channels;
+    return {&captured.formats.client, &captured.formats.server};
 }
 
 PerEnd<UdpSocket*>
@@ -179,13 +195,13 @@ LegBuilder::AddTcp(const LegParts& given)
                                              MakeAlgorithm(parts, end));
     });
     TcpEndpoint::Join(*ends.client, *ends.server);
-    PerEnd<StreamContents*> streams{};
+    PerEnd<TcpFormat*> formats{};
     for (End end : ENDS)
     {
         if (captured)
         {
             captured->formats[end].SetSender(ends[end]->GetSender());
-            streams[end] = &captured->formats[end].Contents();
+            formats[end] = &captured->formats[end];
         }
         TcpMemory& memory = parts.hosts[end].memory;
         if (memory.IsLimited())
@@ -195,20 +211,14 @@ LegBuilder::AddTcp(const LegParts& given)
     }
     return {
         m_legs.emplace_back(Leg{parts.role, parts.hop, parts.cc.name, std::move(ends), parts.path}),
-        streams};
+        formats};
 }
 
 Leg&
 LegBuilder::AddQuic(const LegParts& given, const QuicSpec& quic)
 {
     LegParts parts = given;
-    std::optional<Capture::Quic> captured;
-    if (m_capture)
-    {
-        captured.emplace(
-            m_capture->AddQuic(quic, WireEndsOf(given), LogTitleOf(given), given.channels));
-        parts.channels = captured->channels;
-    }
+    const PerEnd<QuicFormat*> formats = AddQuicTaps(parts, quic);
     const RandomComponent threads = parts.role == LegRole::CARRIER
                                         ? RandomComponent::CARRIER_THREADS
                                         : RandomComponent::APP_THREADS;
@@ -221,9 +231,9 @@ LegBuilder::AddQuic(const LegParts& given, const QuicSpec& quic)
         DrawsOf(threads, parts.number));
     for (End end : ENDS)
     {
-        if (captured)
+        if (formats[end])
         {
-            captured->formats[end].SetSender(ends[end]->GetSender());
+            formats[end]->SetSender(ends[end]->GetSender());
         }
     }
     Leg& leg = m_legs.emplace_back(Leg{parts.role, parts.hop, parts.cc.name, std::move(ends)});
@@ -308,15 +318,24 @@ LegBuilder::AddMptcp(const LegParts& first,
                      const std::vector<PerEnd<Channel>>& channels)
 {
     std::vector<Leg*> subflows;
+    std::vector<PerEnd<TcpFormat*>> formats;
     for (uint32_t path = 0; path < channels.size(); ++path)
     {
         LegParts parts = first;
         parts.number += path * MAX_CARRIERS;
         parts.path = path;
         parts.channels = channels[path];
-        subflows.push_back(&AddTcp(parts).leg);
+        const TcpLeg subflow = AddTcp(parts);
+        subflows.push_back(&subflow.leg);
+        formats.push_back(subflow.formats);
     }
-    return m_multipath.emplace_back(JoinSubflows(m_loop, first.tcp, multipath, subflows));
+    MultipathConnection& connection =
+        m_multipath.emplace_back(JoinSubflows(m_loop, first.tcp, multipath, subflows));
+    if (m_capture)
+    {
+        connection.contents = m_capture->AddMptcp(multipath, formats, connection.mappings);
+    }
+    return connection;
 }
 
 MultipathConnection&
@@ -330,7 +349,9 @@ LegBuilder::AddQuicPaths(const LegParts& first,
     {
         LegParts parts = first;
         parts.number += number * MAX_CARRIERS;
+        parts.path = number;
         parts.channels = channels[number];
+        const PerEnd<QuicFormat*> formats = AddQuicTaps(parts, quic);
         const PerEnd<UdpSocket*> sockets = AddSockets(parts);
         auto makeAlgorithm = [&](End end) { return MakeAlgorithm(parts, end, quic); };
         if (number == 0)
@@ -351,6 +372,10 @@ LegBuilder::AddQuicPaths(const LegParts& first,
                                       makeAlgorithm(end),
                                       isBackup);
             ends[end] = own.Paths().back();
+            if (formats[end])
+            {
+                formats[end]->SetSender(ends[end]->GetSender());
+            }
         }
         Leg& leg = m_legs.emplace_back(Leg{parts.role, parts.hop, parts.cc.name, ends, number});
         leg.sockets = {sockets.client, sockets.server};
@@ -361,7 +386,7 @@ LegBuilder::AddQuicPaths(const LegParts& first,
 }
 
 PerEnd<CarrierContents*>
-LegBuilder::ContentsOf(const TcpLeg& carrier,
+LegBuilder::ContentsOf(const PerEnd<StreamContents*>& streams,
                        uint32_t tunnel,
                        const std::vector<HandshakeTurn>& handshake,
                        const PerEnd<const std::vector<LayerSpec>*>& layers)
@@ -369,13 +394,10 @@ LegBuilder::ContentsOf(const TcpLeg& carrier,
     PerEnd<CarrierContents*> contents{};
     for (End end : ENDS)
     {
-        if (m_capture)
+        if (streams[end])
         {
-            contents[end] = &m_capture->AddContents(*carrier.streams[end],
-                                                    tunnel,
-                                                    handshake,
-                                                    end,
-                                                    *layers[end]);
+            contents[end] =
+                &m_capture->AddContents(*streams[end], tunnel, handshake, end, *layers[end]);
         }
     }
     return contents;

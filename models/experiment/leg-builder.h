@@ -58,11 +58,19 @@ struct LegParts
     const PerEnd<UdpSocketSpec>* sockets{nullptr}; //!< null: programs compute for nothing
 };
 
-/// A TCP connection, and what is captured of its streams.
+/// A TCP connection, and what is captured of it.
 struct TcpLeg
 {
     Leg& leg;
-    PerEnd<StreamContents*> streams{}; //!< null: nothing
+    PerEnd<TcpFormat*> formats{}; //!< null: nothing
+
+    /// What its streams hold; null: nothing is captured.
+    PerEnd<StreamContents*> Contents() const
+    {
+        return MakePerEnd(End::CLIENT, [&](End end) {
+            return formats[end] ? &formats[end]->Contents() : nullptr;
+        });
+    }
 };
 
 /// Makes the connections of a world.
@@ -106,9 +114,9 @@ class LegBuilder
                                       const MultipathSpec& multipath,
                                       const std::vector<PerEnd<Channel>>& channels);
 
-    /// What is told of the streams of a tunnel's carrier. \param handshake,layers as of
-    /// CarrierContents
-    PerEnd<CarrierContents*> ContentsOf(const TcpLeg& carrier,
+    /// What is told of the streams of a tunnel's carrier. \param streams null: nothing
+    /// \param handshake,layers as of CarrierContents
+    PerEnd<CarrierContents*> ContentsOf(const PerEnd<StreamContents*>& streams,
                                         uint32_t tunnel,
                                         const std::vector<HandshakeTurn>& handshake,
                                         const PerEnd<const std::vector<LayerSpec>*>& layers);
@@ -123,6 +131,8 @@ class LegBuilder
     /// What is captured of what ends send over UDP. \param header IP bytes around a shard, if there
     /// is FEC
     LegParts WithUdpTaps(const LegParts& parts, uint32_t header = 0);
+    /// What is captured of what ends send over QUIC; null: nothing. \param parts send through it
+    PerEnd<QuicFormat*> AddQuicTaps(LegParts& parts, const QuicSpec& quic);
     WireEnds WireEndsOf(const LegParts& parts) const;
     /// Put sockets before programs to which reading costs time. \param header as of WithUdpTaps()
     PerEnd<UdpSocket*> AddSockets(LegParts& parts, uint32_t header = 0);

@@ -15,6 +15,8 @@
 namespace tunnelcc
 {
 
+class StreamContents;
+
 /// A connection over several paths, of MPTCP or of QUIC. Each path is a leg.
 struct MultipathConnection
 {
@@ -22,6 +24,7 @@ struct MultipathConnection
     PerEnd<std::unique_ptr<MptcpEndpoint>> ends; //!< of MPTCP; else null
     std::deque<PerEnd<MappingLog>> mappings;     //!< of each subflow of it, by the end that sends
     LegEnds<QuicConnection> quic;                //!< of QUIC; else null
+    PerEnd<StreamContents*> contents{};          //!< what is captured of MPTCP; null: nothing
 
     /// What a program at one end reads and writes: of QUIC one more stream each time.
     ByteStream& Stream(End end)

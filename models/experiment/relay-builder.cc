@@ -87,6 +87,15 @@ RelayBuilder::AddAccessLeg(uint32_t index, End end)
         .leg;
 }
 
+PerEnd<CarrierContents*>
+RelayBuilder::ContentsOf(const PerEnd<StreamContents*>& streams, uint32_t tunnel) const
+{
+    return m_site.legs.ContentsOf(streams,
+                                  tunnel,
+                                  m_spec.handshake,
+                                  {&m_spec.sent.client.layers, &m_spec.sent.server.layers});
+}
+
 RelayBuilder::Carrier&
 RelayBuilder::AddCarrier(size_t hop, const FlowSpec& flow)
 {
@@ -128,6 +137,7 @@ RelayBuilder::AddCarrier(size_t hop, const FlowSpec& flow)
                 ? &m_site.legs.AddQuicPaths(parts, *m_spec.quic, *hopSpec.multipath, channels)
                 : &m_site.legs.AddMptcp(parts, *hopSpec.multipath, channels);
         carrier.leg = carrier.paths->legs.front();
+        carrier.contents = ContentsOf(carrier.paths->contents, *flow.tunnel);
     }
     else if (m_spec.quic)
     {
@@ -137,11 +147,7 @@ RelayBuilder::AddCarrier(size_t hop, const FlowSpec& flow)
     {
         const TcpLeg tcp = m_site.legs.AddTcp(parts);
         carrier.leg = &tcp.leg;
-        carrier.contents =
-            m_site.legs.ContentsOf(tcp,
-                                   *flow.tunnel,
-                                   m_spec.handshake,
-                                   {&m_spec.sent.client.layers, &m_spec.sent.server.layers});
+        carrier.contents = ContentsOf(tcp.Contents(), *flow.tunnel);
     }
     carrier.Share(m_spec, {hosts.client.cpu, hosts.server.cpu});
     return carrier;

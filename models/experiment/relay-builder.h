@@ -59,6 +59,9 @@ class RelayBuilder final : public TunnelBuilder
     PerEnd<Host&> HostsBeside(const FlowSpec& flow, End end) const;
     Channel BesideRelay(const FlowSpec& flow, End end, End sender) const;
     Leg& AddAccessLeg(uint32_t index, End end);
+    /// As of LegBuilder. \param tunnel number of this one
+    PerEnd<CarrierContents*> ContentsOf(const PerEnd<StreamContents*>& streams,
+                                        uint32_t tunnel) const;
     Carrier& AddCarrier(size_t hop, const FlowSpec& flow);
     void AddCarriers(const FlowSpec& spec, Flow& flow);
     void AddRelays(const FlowSpec& flowSpec,

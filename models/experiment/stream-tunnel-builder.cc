@@ -25,8 +25,7 @@ StreamTunnelBuilder::Begin()
     PerEnd<Host&> hosts = m_site.network.HostsOf(m_spec.route);
     const LegParts parts =
         CarrierParts(m_spec.carrierTcp, m_spec.carrierCc, m_spec.route, m_spec.under);
-    const TcpLeg carrier = m_spec.multipath ? AddPaths(parts) : m_site.legs.AddTcp(parts);
-    m_carrier = &carrier.leg;
+    const PerEnd<StreamContents*> streams = AddCarrier(parts);
     const std::vector<Leg*> legs = m_paths ? m_paths->legs : std::vector{m_carrier};
     m_packets = std::make_unique<StreamTunnel>(
         m_spec,
@@ -41,7 +40,7 @@ StreamTunnelBuilder::Begin()
                        return sockets;
                    }),
         PerEnd<Cpu&>{hosts.client.cpu, hosts.server.cpu});
-    const auto contents = m_site.legs.ContentsOf(carrier,
+    const auto contents = m_site.legs.ContentsOf(streams,
                                                  m_number,
                                                  m_spec.handshake,
                                                  {&m_spec.layers.client, &m_spec.layers.server});
@@ -51,14 +50,21 @@ StreamTunnelBuilder::Begin()
     }
 }
 
-/// Make a carrier with several paths. \returns its first subflow
-TcpLeg
-StreamTunnelBuilder::AddPaths(const LegParts& parts)
+/// Make the carrier, which may have several paths. \returns what is captured of it
+PerEnd<StreamContents*>
+StreamTunnelBuilder::AddCarrier(const LegParts& parts)
 {
+    if (!m_spec.multipath)
+    {
+        const TcpLeg tcp = m_site.legs.AddTcp(parts);
+        m_carrier = &tcp.leg;
+        return tcp.Contents();
+    }
     m_paths = &m_site.legs.AddMptcp(parts,
                                     *m_spec.multipath,
                                     m_site.ChannelsOf(*m_spec.multipath, Crossing()));
-    return {*m_paths->legs.front()};
+    m_carrier = m_paths->legs.front();
+    return m_paths->contents;
 }
 
 ByteStream&

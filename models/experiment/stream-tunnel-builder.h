@@ -34,7 +34,7 @@ class StreamTunnelBuilder final : public CarriedTunnelBuilder
         return m_packets->Device(sender);
     }
 
-    TcpLeg AddPaths(const LegParts& parts);
+    PerEnd<StreamContents*> AddCarrier(const LegParts& parts);
     /// What the program at one end reads and writes.
     ByteStream& Carrier(End end) const;
 

@@ -16,9 +16,16 @@ namespace
 /// What the send buffer holds beyond its subflows' (Linux tcp_wmem[0]), bytes.
 constexpr uint64_t LEAST_BUFFER = 4096;
 
-/// What is given again at a time: a buffer of the kernel's queue (a page fragment of 32 KiB less
-/// its head, struct mptcp_data_frag), bytes.
-constexpr uint64_t FRAGMENT = 32 * 1024 - 64;
+/// A buffer of the connection's queue (a page fragment of 32 KiB less its head, struct
+/// mptcp_data_frag), bytes.
+constexpr uint64_t FRAGMENT = 32 * 1024 - 40;
+
+/// Bytes of such a buffer from a place in the stream on.
+uint64_t
+RestOfFragment(uint64_t place)
+{
+    return FRAGMENT - place % FRAGMENT;
+}
 
 /// Periods without a sign of life after which a subflow is stale (sysctl stale_loss_cnt).
 constexpr uint32_t STALE_PERIODS = 4;
@@ -69,14 +76,25 @@ MptcpEndpoint::IsWriteable() const
 uint64_t
 MptcpEndpoint::Write(int64_t now, uint64_t bytes)
 {
+    // Linux mptcp_sendmsg(): the last buffer is filled up while it waits to be sent, whatever the
+    // limit; only a new one needs room below it.
     m_idle = SendLimit::APPLICATION;
-    const uint64_t queued = m_written - m_acked;
-    const uint64_t capacity = Capacity();
-    const uint64_t taken = std::min(bytes, capacity - std::min(capacity, queued));
-    m_isWriterBlocked = taken < bytes;
-    m_written += taken;
+    const uint64_t end = m_written + bytes;
+    const uint64_t limit = m_acked + Capacity();
+    const uint64_t before = m_written;
+    while (m_written < end)
+    {
+        const uint64_t rest = RestOfFragment(m_written);
+        const bool isNew = rest == FRAGMENT || m_written == m_next;
+        if (isNew && m_written >= limit)
+        {
+            break;
+        }
+        m_written += std::min(rest, end - m_written);
+    }
+    m_isWriterBlocked = m_written < end;
     Push(now);
-    return taken;
+    return m_written - before;
 }
 
 void
@@ -149,7 +167,7 @@ MptcpEndpoint::CloseSubflows(int64_t now)
 void
 MptcpEndpoint::OnSubflowOpen(int64_t now, Subflow& subflow)
 {
-    if (&subflow == &m_subflows.front())
+    if (IsFirst(subflow))
     {
         m_isOpen = true;
         m_windowEnd = subflow.Tcp().HandshakeWindow();
@@ -274,7 +292,11 @@ MptcpEndpoint::Push(int64_t now)
                             m_windowEnd - std::min(m_windowEnd, m_next),
                             m_next - m_acked};
         const auto [subflow, most] = m_chooser.Choose(m_paths, data);
-        const uint64_t bytes = std::min({most, data.pending, data.window});
+        uint64_t bytes = std::min({most, data.pending, data.window});
+        if (bytes > 0 && m_chooser.Kind() == MultipathScheduler::DEFAULT)
+        {
+            bytes = std::min({WholeFragments(*subflow, most), data.pending, data.window});
+        }
         const uint64_t taken = bytes > 0 ? subflow->Write(now, m_next, bytes) : 0;
         if (taken == 0)
         {
@@ -290,6 +312,20 @@ MptcpEndpoint::Push(int64_t now)
         RestartTimer(now);
     }
     NoteLimits(now);
+}
+
+/// What a subflow gets that the scheduler has chosen, at most: whole buffers until they are `burst`
+/// bytes, or its own buffer is full (Linux __subflow_push_pending()).
+uint64_t
+MptcpEndpoint::WholeFragments(const Subflow& subflow, uint64_t burst) const
+{
+    const uint64_t room = subflow.Tcp().GetSender().Buffer().Room();
+    uint64_t bytes = RestOfFragment(m_next);
+    while (bytes < burst && bytes < room)
+    {
+        bytes += FRAGMENT;
+    }
+    return bytes;
 }
 
 void

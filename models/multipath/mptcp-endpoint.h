@@ -74,6 +74,17 @@ class MptcpEndpoint final : public ByteStream
     bool IsAtEof() const override;
     void Close(int64_t now) override;
 
+    bool IsClient() const
+    {
+        return m_isClient;
+    }
+
+    /// Whether it is the initial one.
+    bool IsFirst(const Subflow& subflow) const
+    {
+        return &subflow == &m_subflows.front();
+    }
+
     DataReceiver& Data()
     {
         return m_data;
@@ -106,6 +117,7 @@ class MptcpEndpoint final : public ByteStream
     void Join(int64_t now);
     /// Give subflows what waits.
     void Push(int64_t now);
+    uint64_t WholeFragments(const Subflow& subflow, uint64_t burst) const;
     void PushRedundantly(int64_t now);
     /// Tell subflows that have nothing to send why.
     void NoteLimits(int64_t now);

@@ -23,12 +23,17 @@ uint64_t
 Subflow::Write(int64_t now, uint64_t begin, uint64_t bytes)
 {
     // It may be sent at once: the other end never reads ahead of its mapping, as it is there later.
-    const uint64_t taken = m_tcp.Write(now, bytes);
-    if (taken == 0)
+    m_sent.Announce({begin, bytes});
+    if (begin != m_end)
     {
-        return 0;
+        m_tcp.EndPart(); // a segment tells one mapping
     }
+    const uint64_t taken = m_tcp.Write(now, bytes);
     m_sent.Push({begin, taken});
+    if (taken > 0)
+    {
+        m_end = begin + taken;
+    }
     return taken;
 }
 
@@ -100,6 +105,12 @@ Subflow::Window()
     m_told = window;
     m_receivedThen = m_tcp.GetReceiver().Received();
     return window;
+}
+
+uint32_t
+Subflow::HandshakeBytes(const Packet& packet) const
+{
+    return HandshakeOptionBytes(packet, m_connection.IsClient(), !m_connection.IsFirst(*this));
 }
 
 void

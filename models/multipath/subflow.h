@@ -4,7 +4,8 @@
 #ifndef TUNNELCC_SUBFLOW_H
 #define TUNNELCC_SUBFLOW_H
 
-#include "event/fifo.h"
+#include "handshake-options.h"
+#include "mapping-log.h"
 #include "transport/data-level.h"
 #include "transport/endpoint.h"
 
@@ -15,17 +16,6 @@ namespace tunnelcc
 {
 
 class MptcpEndpoint;
-
-/// Bytes of a connection's stream that one subflow carries, one after the other in its own stream.
-struct Mapping
-{
-    uint64_t begin;  //!< place of the first in the connection's stream
-    uint64_t length; //!< bytes
-};
-
-/// The bytes under way in one direction of a subflow: one end appends them, the other takes them.
-/// Stands for the mappings in their headers (RFC 8684, section 3.3.1).
-using MappingLog = Fifo<Mapping>;
 
 /// One end of a subflow: a TCP connection over one path, and what its MPTCP connection knows of it.
 class Subflow final : public StreamUser, public DataLevel
@@ -183,6 +173,7 @@ class Subflow final : public StreamUser, public DataLevel
     void OnWritable(int64_t now) override;
     uint32_t DataAck() const override;
     uint32_t Window() override;
+    uint32_t HandshakeBytes(const Packet& packet) const override;
     void OnDataAck(int64_t now, uint32_t dataAck, uint32_t window) override;
 
   private:
@@ -191,6 +182,7 @@ class Subflow final : public StreamUser, public DataLevel
     MappingLog& m_sent;
     MappingLog& m_received;
     const bool m_isBackup;
+    uint64_t m_end{0}; //!< place behind the latest byte that it was given
     bool m_isOpen{false};
     bool m_isStale{false};
     uint32_t m_stalePeriods{0};

@@ -3,6 +3,7 @@
  */
 #include "pie.h"
 
+#include "event/time-units.h"
 #include "pi-controller.h"
 
 #include <algorithm>

@@ -23,7 +23,7 @@ FIELDS_OF(
     TcpSpec,
     FIELD(mss, "bytes", 16, 65535, "payload bytes of a full segment"),
     FIELD(headerBytes, "bytes", 20, 1024, "IP + TCP headers of a segment and of a pure ACK"),
-    FIELD(synBytes, "bytes", 20, 1024, "SYN and SYN-ACK, IP bytes"),
+    FIELD(synBytes, "bytes", 20, 1024, "SYN and SYN-ACK, IP bytes without options of MPTCP"),
     FIELD(mappingBytes,
           "bytes",
           0,

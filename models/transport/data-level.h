@@ -4,6 +4,8 @@
 #ifndef TUNNELCC_DATA_LEVEL_H
 #define TUNNELCC_DATA_LEVEL_H
 
+#include "path/packet.h"
+
 #include <cstdint>
 
 namespace tunnelcc
@@ -23,6 +25,10 @@ class DataLevel
     /// The window of such an ACK, bytes. It counts from DataAck(), and for the subflow from its own
     /// ACK (Linux mptcp_set_rwin()).
     virtual uint32_t Window() = 0;
+
+    /// What the options of a packet of the handshake, which is about to leave, have beyond those
+    /// that TcpSpec counts, bytes.
+    virtual uint32_t HandshakeBytes(const Packet& packet) const = 0;
 
     /**
      * A subflow has received an ACK, and done what follows from it.

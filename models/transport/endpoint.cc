@@ -87,6 +87,7 @@ TcpEndpoint::SendSyn(int64_t now, bool isAnswer)
     packet.tsVal = TimestampClock(now);
     packet.tsEcr = m_echo;
     uint32_t bytes = IpBytes(packet, m_spec);
+    bytes += m_dataLevel ? m_dataLevel->HandshakeBytes(packet) : 0;
     m_wire.ackBytes += bytes;
     m_channel.Send(now, packet, bytes);
 }
@@ -414,7 +415,7 @@ TcpEndpoint::SendDataAck(int64_t now)
     ack.WriteTo(packet, extras);
     packet.hasAck = true; // it has extras
     extras.dataAck = m_dataLevel->DataAck();
-    const uint32_t bytes = AckIpBytes(ack.sackBlocks, m_spec);
+    const uint32_t bytes = AckIpBytes(ack.sackBlocks, m_spec) + m_dataLevel->HandshakeBytes(packet);
     m_wire.ackBytes += bytes;
     ++m_wire.acks;
     m_channel.Send(now, packet, bytes, &extras);

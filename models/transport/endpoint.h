@@ -69,6 +69,7 @@ class alignas(64) TcpEndpoint final : public ByteStream,
     void SetDataLevel(DataLevel& level)
     {
         m_dataLevel = &level;
+        m_sender.SetUnbounded();
     }
 
     /// Let the algorithm know those of the other subflows. \param group outlives the endpoint
@@ -115,6 +116,12 @@ class alignas(64) TcpEndpoint final : public ByteStream,
     bool Poll(int64_t now) override
     {
         return m_sender.Poll(now);
+    }
+
+    /// As SendBuffer::EndPart().
+    void EndPart()
+    {
+        m_sender.EndPart();
     }
 
     uint64_t Write(int64_t now, uint64_t bytes) override

@@ -4,6 +4,8 @@
 #ifndef TUNNELCC_SEND_BUFFER_H
 #define TUNNELCC_SEND_BUFFER_H
 
+#include "event/fifo.h"
+
 #include <algorithm>
 #include <cstdint>
 #include <utility>
@@ -26,6 +28,9 @@ namespace tunnelcc
  * buffers. What is sent together is a buffer of its own, which tso_fragment() splits off, so small
  * bursts and small writes cost most. Left out: buffers that SACKs and retransmissions split or
  * merge.
+ *
+ * A subflow of MPTCP is given parts: no kernel's buffer and no segment has bytes of two of them
+ * (mptcp_skb_can_collapse_to()).
  */
 class SendBuffer
 {
@@ -78,7 +83,7 @@ class SendBuffer
         m_bufferSize = size;
         if (IsLastFull(size))
         {
-            if (Memory() >= m_capacity)
+            if (m_isBounded && Memory() >= m_capacity)
             {
                 Block();
                 return 0;
@@ -88,7 +93,25 @@ class SendBuffer
         m_isWriterBlocked = false;
         const uint64_t taken = std::min(bytes, size - (m_written - m_lastBuffer));
         m_written += taken;
+        FindPart();
         return taken;
+    }
+
+    /// Take all that is written: who writes looks at the room itself (Linux mptcp_sendmsg_frag()).
+    void SetUnbounded()
+    {
+        m_isBounded = false;
+    }
+
+    /// What is written next does not follow what was written before: a part ends here.
+    void EndPart()
+    {
+        if (m_written == m_sent || m_written == m_lastPartEnd)
+        {
+            return; // nothing is there to keep apart
+        }
+        m_lastBuffer = m_lastPartEnd = m_written;
+        m_partEnds.Push(m_written);
     }
 
     /// Whether a write now would take a new buffer of the kernel's. \param size as of Write()
@@ -137,6 +160,10 @@ class SendBuffer
     {
         m_sent += bytes;
         m_sentBuffers += buffers;
+        if (m_sent == m_partEnd && m_sent != m_written)
+        {
+            FindPart();
+        }
     }
 
     /// \param bytes acknowledged  \param buffers of the kernel's, wholly acknowledged
@@ -201,6 +228,12 @@ class SendBuffer
         return m_written - m_sent;
     }
 
+    /// Those of them that one segment may hold together.
+    uint64_t UnsentTogether() const
+    {
+        return m_partEnd - m_sent;
+    }
+
     /// Stream offset of the first byte never transmitted.
     uint64_t SentOffset() const
     {
@@ -234,6 +267,16 @@ class SendBuffer
         return (before + m_bufferSize - 1) / m_bufferSize + (m_written > last);
     }
 
+    /// Something was written, or all of a part was sent.
+    void FindPart()
+    {
+        while (!m_partEnds.IsEmpty() && m_partEnds.Front() <= m_sent)
+        {
+            m_partEnds.Pop();
+        }
+        m_partEnd = m_partEnds.IsEmpty() ? m_written : m_partEnds.Front();
+    }
+
     void Resize(uint64_t capacity)
     {
         m_capacity = std::min(capacity, m_maximum);
@@ -248,8 +291,12 @@ class SendBuffer
     uint64_t m_lastBuffer{0}; //!< stream offset at which the last buffer begins
     uint64_t m_sent{0};
     uint64_t m_acked{0};
+    uint64_t m_partEnd{0};     //!< stream offset where the part ends, so far, that is sent now
+    uint64_t m_lastPartEnd{0}; //!< of the latest part that has ended
+    Fifo<uint64_t> m_partEnds; //!< of those that wait
     bool m_isWriterBlocked{false};
     bool m_lacksRoom{false}; //!< noted since a third was free (Linux SOCK_NOSPACE)
+    bool m_isBounded{true};
 };
 
 } // namespace tunnelcc

@@ -91,7 +91,7 @@ class SendWindow
                         bool isClosing,
                         bool fillsWindow = false) const
     {
-        uint64_t length = std::min<uint64_t>(m_mss, buffer.Unsent());
+        uint64_t length = std::min<uint64_t>(m_mss, buffer.UnsentTogether());
         const uint64_t room = Room(buffer.SentOffset());
         if (length > room)
         {
@@ -102,7 +102,8 @@ class SendWindow
             }
             length = room;
         }
-        const bool isSmall = length < m_mss;
+        // Nagle's rule is for the last of the kernel's buffers (tcp_write_xmit()).
+        const bool isSmall = length < m_mss && buffer.UnsentTogether() == buffer.Unsent();
         const bool isSmallOut = m_smallEnd > board.Una();
         const bool waits = isSmall && !m_nodelay && !isClosing && isSmallOut;
         return waits ? 0 : static_cast<uint16_t>(length);

@@ -340,7 +340,7 @@ Sender::ProbeMtu(int64_t now)
     const uint32_t size = m_mtuSearch->Next();
     const uint64_t needed = size + uint64_t{REORDERING + 1} * State().mss;
     const SendWindow& peer = m_transmitter.PeerWindow();
-    if (m_buffer.Unsent() < needed || peer.Edge() - m_buffer.Acked() < needed)
+    if (m_buffer.UnsentTogether() < needed || peer.Edge() - m_buffer.Acked() < needed)
     {
         return std::nullopt;
     }

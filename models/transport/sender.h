@@ -117,6 +117,18 @@ class Sender
     /// As ByteStream::Poll().
     bool Poll(int64_t now);
 
+    /// As SendBuffer::SetUnbounded().
+    void SetUnbounded()
+    {
+        m_buffer.SetUnbounded();
+    }
+
+    /// As SendBuffer::EndPart().
+    void EndPart()
+    {
+        m_buffer.EndPart();
+    }
+
     /// Whether a write now would take a new buffer of the kernel's.
     bool WantsNewBuffer() const
     {

@@ -133,7 +133,7 @@ Transmitter::DefersNew(int64_t now, uint32_t perBurst) const
 uint32_t
 Transmitter::FullSegments(uint32_t most) const
 {
-    const uint64_t bytes = std::min(m_buffer.Unsent(), PeerRoom());
+    const uint64_t bytes = std::min(m_buffer.UnsentTogether(), PeerRoom());
     return bytes >= uint64_t{most} * m_mss ? most : static_cast<uint32_t>(bytes / m_mss);
 }
 

@@ -18,6 +18,14 @@ Capture::AddTcp(const TcpSpec&, const WireEnds&, std::string_view, const PerEnd<
     __builtin_trap();
 }
 
+PerEnd<StreamContents*>
+Capture::AddMptcp(const MultipathSpec&,
+                  const std::vector<PerEnd<TcpFormat*>>&,
+                  std::deque<PerEnd<MappingLog>>&)
+{
+    __builtin_trap();
+}
+
 CarrierContents&
 Capture::AddContents(StreamContents&,
                      uint32_t,

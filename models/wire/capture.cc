@@ -4,6 +4,7 @@
 #include "capture.h"
 
 #include "datagram-format.h"
+#include "spread.h"
 
 #include <algorithm>
 #include <unordered_map>
@@ -13,17 +14,6 @@ namespace tunnelcc
 
 namespace
 {
-
-/// Spread a number over 64 bits (Steele, Lea and Flood 2014, "Fast splittable pseudorandom number
-/// generators", SplitMix64).
-uint64_t
-Spread(uint64_t number)
-{
-    number = (number + 1) * 0x9e3779b97f4a7c15;
-    number = (number ^ (number >> 30)) * 0xbf58476d1ce4e5b9;
-    number = (number ^ (number >> 27)) * 0x94d049bb133111eb;
-    return number ^ (number >> 31);
-}
 
 /// An address of a network 10.x/16 and fd00:x::/32, of a host by its number.
 IpAddress
@@ -319,6 +309,19 @@ Capture::AddTcp(const TcpSpec& spec,
             formats};
 }
 
+PerEnd<StreamContents*>
+Capture::AddMptcp(const MultipathSpec& multipath,
+                  const std::vector<PerEnd<TcpFormat*>>& subflows,
+                  std::deque<PerEnd<MappingLog>>& mappings)
+{
+    constexpr uint64_t KEYS = 1 << 16; // other draws than those of ends of TCP
+    const auto draw = [&](End end) {
+        return Spread((KEYS + m_connections) * KEYS + (end == End::SERVER));
+    };
+    return m_mptcp.emplace_back(MakePerEnd(End::CLIENT, draw), multipath.paths, subflows, mappings)
+        .Contents();
+}
+
 CarrierContents&
 Capture::AddContents(StreamContents& stream,
                      uint32_t tunnel,
@@ -531,7 +534,8 @@ Capture::AddressAt(const WireEnds& ends, End end) const
     case CaptureInterface::LINK:
         break;
     }
-    return AddressIn(0, ends.hosts[end], m_spec.ip);
+    const uint32_t network = end == End::CLIENT ? ends.path : 0; // fewer than FIRST_TUNNEL
+    return AddressIn(static_cast<uint8_t>(network), ends.hosts[end], m_spec.ip);
 }
 
 PerEnd<SocketAddress>

@@ -17,6 +17,7 @@
 #include "tcp-format.h"
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -35,6 +36,7 @@ struct WireEnds
     PerEnd<CaptureInterface> interfaces{CaptureInterface::LINK, CaptureInterface::LINK};
     uint32_t tunnel{0}; //!< whose devices they use
     uint16_t port{0};   //!< that the server listens at
+    uint32_t path{0};   //!< of a connection over several: the client has an address for each
 };
 
 /**
@@ -79,6 +81,16 @@ class Capture
                const WireEnds& ends,
                std::string_view title,
                const PerEnd<Channel>& channels);
+
+    /**
+     * Make TCP connections that were added the subflows of a connection of MPTCP.
+     * \param subflows one for each path, by the end that sends
+     * \param mappings that each end sends there; outlive the run
+     * \returns what its streams hold, by the end that sends
+     */
+    PerEnd<StreamContents*> AddMptcp(const MultipathSpec& multipath,
+                                     const std::vector<PerEnd<TcpFormat*>>& subflows,
+                                     std::deque<PerEnd<MappingLog>>& mappings);
 
     /**
      * Add what an end of a tunnel writes to its carrier.
@@ -225,6 +237,7 @@ class Capture
     std::vector<std::unique_ptr<PacketFormat>> m_formats;
     std::vector<std::unique_ptr<PacketDevice>> m_taps;
     std::vector<std::unique_ptr<CarrierContents>> m_contents;
+    std::deque<MptcpConnectionFormat> m_mptcp;
     std::vector<std::unique_ptr<TcpLog>> m_tcpLogs;
     std::vector<std::unique_ptr<QuicLog>> m_quicLogs;
     std::map<std::pair<uint32_t, bool>, std::unique_ptr<LinkSide>> m_links; //!< and if in reverse

@@ -114,9 +114,16 @@ QuicLog::AddFrames(const PacketHistory& history, const QuicPacket& packet)
             Add(frame.length);
             Add("}");
             break;
-        case QuicFrameKind::PATH_NEW_CONNECTION_ID: // captures refuse several paths
+        case QuicFrameKind::PATH_NEW_CONNECTION_ID:
+            // 0x3e78 (draft-ietf-quic-multipath-21, section 4), which qlog does not know.
+            Add(R"({"frame_type":"unknown","raw_frame_type":15992})");
+            break;
         case QuicFrameKind::PATH_CHALLENGE:
+            Add(R"({"frame_type":"path_challenge"})");
+            break;
         case QuicFrameKind::PATH_RESPONSE:
+            Add(R"({"frame_type":"path_response"})");
+            break;
         case QuicFrameKind::PING:
             Add(R"({"frame_type":"ping"})");
             break;

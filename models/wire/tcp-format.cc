@@ -23,7 +23,6 @@ constexpr uint16_t TCP_CWR = 0x80;
 constexpr uint32_t TCP_HEADER_BYTES = 20;
 
 // Kinds of options (RFC 9293, section 3.2; RFC 7323; RFC 2018)
-constexpr uint8_t NO_OPERATION = 1;
 constexpr uint8_t MAXIMUM_SEGMENT_SIZE = 2;
 constexpr uint8_t WINDOW_SCALE = 3;
 constexpr uint8_t SACK_PERMITTED = 4;
@@ -90,7 +89,12 @@ TcpFormat::OnSent(const SeenPacket& seen)
             packet.kind == PacketKind::ACK ? packet.ackNumber : seen.extras->ackNumber;
         m_peer->m_acked = number;
         m_peer->m_offsets.OnAcked(number);
-        m_peer->m_contents.Forget(m_peer->m_offsets.Of(number));
+        const uint64_t offset = m_peer->m_offsets.Of(number);
+        m_peer->m_contents.Forget(offset);
+        if (m_subflow)
+        {
+            m_peer->m_subflow->OnAcked(offset);
+        }
     }
     if (m_log)
     {
@@ -176,6 +180,7 @@ TcpFormat::HeaderOf(const SeenPacket& seen, View& view) const
             view.ackNumber = seen.extras->ackNumber;
             view.window = seen.extras->window;
             header.tsEcr = seen.extras->ackTsEcr;
+            view.NoteDataAck(seen.extras->dataAck);
         }
         break;
     }
@@ -184,6 +189,10 @@ TcpFormat::HeaderOf(const SeenPacket& seen, View& view) const
         header.tsVal = ack.tsVal;
         view.ackNumber = ack.number;
         view.window = ack.window;
+        if (packet.hasAck)
+        {
+            view.NoteDataAck(seen.extras->dataAck);
+        }
         break;
     }
     default: // a window probe (Linux tcp_xmit_probe_skb())
@@ -204,29 +213,32 @@ TcpFormat::HeaderOf(const SeenPacket& seen, View& view) const
 }
 
 void
+TcpFormat::WriteSynOptions(const Header& header, std::vector<uint8_t>& bytes) const
+{
+    ByteWriter writer(bytes);
+    const bool hasTimestamps = m_spec.HasTimestamps();
+    // What the path carries, whatever options segments will have.
+    const uint32_t plain = IpHeaderBytes() + TCP_HEADER_BYTES;
+    writer.U8(MAXIMUM_SEGMENT_SIZE).U8(4).U16(m_spec.mss + m_spec.headerBytes - plain);
+    hasTimestamps ? writer.U8(SACK_PERMITTED).U8(2)
+                  : writer.U8(NO_OPERATION).U8(NO_OPERATION).U8(SACK_PERMITTED).U8(2);
+    if (hasTimestamps)
+    {
+        AddTimestamps(writer, header.tsVal, header.tsEcr);
+    }
+    // Without window scaling (RFC 7323) a SYN is shorter.
+    if (m_spec.synBytes > plain + (hasTimestamps ? 16 : 8))
+    {
+        writer.U8(NO_OPERATION).U8(WINDOW_SCALE).U8(3).U8(m_spec.windowScale);
+    }
+}
+
+void
 TcpFormat::WriteOptions(const SeenPacket& seen,
                         const Header& header,
                         std::vector<uint8_t>& bytes) const
 {
     ByteWriter writer(bytes);
-    if (IsSyn(seen.packet))
-    {
-        const bool hasTimestamps = m_spec.HasTimestamps();
-        const uint32_t options = hasTimestamps ? 12 : 0;
-        writer.U8(MAXIMUM_SEGMENT_SIZE).U8(4).U16(m_spec.mss + options);
-        hasTimestamps ? writer.U8(SACK_PERMITTED).U8(2)
-                      : writer.U8(NO_OPERATION).U8(NO_OPERATION).U8(SACK_PERMITTED).U8(2);
-        if (hasTimestamps)
-        {
-            AddTimestamps(writer, header.tsVal, header.tsEcr);
-        }
-        // Without window scaling (RFC 7323) a SYN is shorter.
-        if (m_spec.synBytes > IpHeaderBytes() + TCP_HEADER_BYTES + (hasTimestamps ? 16 : 8))
-        {
-            writer.U8(NO_OPERATION).U8(WINDOW_SCALE).U8(3).U8(m_spec.windowScale);
-        }
-        return;
-    }
     if (m_spec.HasTimestamps())
     {
         writer.U8(NO_OPERATION).U8(NO_OPERATION);
@@ -251,7 +263,8 @@ TcpFormat::Write(const SeenPacket& seen, uint32_t viewNumber, PacketImage& image
     image.Begin(seen.ipBytes);
     WriteIp(ip, seen.ipBytes, image.bytes);
     const auto begin = static_cast<uint32_t>(image.bytes.size());
-    const Header header = HeaderOf(seen, ViewOf(viewNumber));
+    View& view = ViewOf(viewNumber);
+    const Header header = HeaderOf(seen, view);
     ByteWriter(image.bytes)
         .U16(m_self.port)
         .U16(m_other.port)
@@ -261,14 +274,20 @@ TcpFormat::Write(const SeenPacket& seen, uint32_t viewNumber, PacketImage& image
         .U16(header.window)
         .U16(0)  // checksum, below
         .U16(0); // urgent pointer
-    WriteOptions(seen, header, image.bytes);
+    IsSyn(packet) ? WriteSynOptions(header, image.bytes) : WriteOptions(seen, header, image.bytes);
+    const uint64_t offset = m_offsets.Of(packet.segment);
+    if (m_subflow)
+    {
+        m_subflow->WriteOptions(packet, {offset, view.dataAck, m_spec.mappingBytes}, image.bytes);
+    }
     const auto size = static_cast<uint32_t>(image.bytes.size()) - begin;
     image.bytes[begin + 12] = static_cast<uint8_t>(size / 4 << 4);
     image.headers = begin + size;
     if ((packet.kind == PacketKind::DATA || packet.kind == PacketKind::FRAGMENT) &&
         packet.length > 0)
     {
-        m_contents.Write(m_offsets.Of(packet.segment), packet.length, image, image.headers);
+        m_subflow ? m_subflow->WriteContents(offset, packet.length, image)
+                  : m_contents.Write(offset, packet.length, image, image.headers);
     }
     const uint16_t checksum =
         TransportChecksum(ip, std::span(image.bytes).subspan(begin), image.length - begin);

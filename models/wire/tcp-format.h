@@ -5,6 +5,7 @@
 #define TUNNELCC_TCP_FORMAT_H
 
 #include "ip.h"
+#include "mptcp-format.h"
 #include "packet-format.h"
 #include "segment-offsets.h"
 #include "spec/end.h"
@@ -65,7 +66,13 @@ class TcpFormat final : public PacketFormat
         m_log = &log;
     }
 
-    /// What the stream holds.
+    /// Be one end of a subflow of MPTCP. \param subflow outlives this
+    void SetSubflow(SubflowFormat& subflow)
+    {
+        m_subflow = &subflow;
+    }
+
+    /// What the stream holds, unless it is a subflow's.
     StreamContents& Contents()
     {
         return m_contents;
@@ -74,8 +81,9 @@ class TcpFormat final : public PacketFormat
     uint32_t SizeOf(const Packet& packet) const override
     {
         // Only data are so large that a tunnel cuts them into fragments.
-        return packet.kind == PacketKind::FRAGMENT ? SegmentIpBytes(packet.length, m_spec)
-                                                   : IpBytes(packet, m_spec);
+        return packet.kind == PacketKind::FRAGMENT
+                   ? SegmentIpBytes(packet.length, m_spec)
+                   : IpBytes(packet, m_spec) + (m_subflow ? m_subflow->HandshakeBytes(packet) : 0);
     }
 
     void OnSent(const SeenPacket& seen) override;
@@ -96,6 +104,13 @@ class TcpFormat final : public PacketFormat
         uint32_t ackNumber{0}; //!< segment
         uint32_t window{0};    //!< bytes
         uint64_t next{0};      //!< offset behind all data
+        uint64_t dataAck{0};   //!< of a subflow: bytes of the connection's stream
+
+        /// \param low half of it
+        void NoteDataAck(uint32_t low)
+        {
+            dataAck += static_cast<int32_t>(low - static_cast<uint32_t>(dataAck));
+        }
     };
 
     /// What a header says.
@@ -130,6 +145,7 @@ class TcpFormat final : public PacketFormat
     TcpLog::Packet Logged(const SeenPacket& seen) const;
     View& ViewOf(uint32_t view);
     Header HeaderOf(const SeenPacket& seen, View& view) const;
+    void WriteSynOptions(const Header& header, std::vector<uint8_t>& bytes) const;
     void WriteOptions(const SeenPacket& seen,
                       const Header& header,
                       std::vector<uint8_t>& bytes) const;
@@ -145,6 +161,7 @@ class TcpFormat final : public PacketFormat
     SegmentOffsets m_offsets;
     uint32_t m_acked{0}; //!< segments of this end that the other has acknowledged
     StreamContents m_contents;
+    SubflowFormat* m_subflow{nullptr}; //!< null: it is no subflow
     std::vector<View> m_views;
 };
 

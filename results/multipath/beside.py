@@ -29,6 +29,8 @@ FAR = {"rate": "10Gbps", "rtt": "10us", "buffer": "10000p"}
 SEEDS = (1, 2, 3, 4)
 #: A goodput agrees within this part of the measured one.
 TOLERANCE = 0.1
+#: So does a share of packets within so many points.
+POINTS = 10
 COUPLED = ("lia", "balia", "olia")
 
 Row = dict[str, Any]
@@ -54,6 +56,8 @@ def bonded(pair: dict[str, Any]) -> dict[str, Any]:
         }  # fmt: skip
         links[f"{name}-far"] = {"between": [router, "server"], **FAR}
     links["b"]["loss"] = f"{pair['loss']}%"
+    if "cut" in pair:
+        links["b"]["loss_steps"] = [[f"{pair['cut']}s", "100%"]]
     hosts = {"tcp_rmem": "32MiB", "tcp_wmem": "32MiB"}
     flow: dict[str, Any] = {"cc": pair["cc"], "from": "client", "to": "server"}
     table: dict[str, Any] = {"network": {"links": links}, "flows": flow, "hosts": hosts}
@@ -102,16 +106,17 @@ def simulated(table: dict[str, Any]) -> Row:
 
 def compared(kind: str, name: str, told: list[dict[str, Any]]) -> Row:
     """Return a row: measured and simulated goodput and share of a pair."""
-    pair = told[0]
-    here = simulated(pair["experiment"] if kind == "multipath" else bonded(pair["pair"]))
+    pair, is_own = told[0], kind == "multipath"
+    here = simulated(pair["experiment"] if is_own else bonded(pair["pair"]))
     goodput, share = (float(np.mean([it[what] for it in told])) for what in ("goodput", "share"))
-    ratio = here["goodput"] / goodput
+    ratio, off = here["goodput"] / goodput, abs(here["share"] - share)
     return {
-        "kind": kind, "pair": name, "runs": len(told),
+        "kind": kind, "program": "mptcp" if is_own else pair["pair"]["program"],
+        "pair": name, "runs": len(told),
         "measured_mbps": round(goodput, 3), "simulated_mbps": round(here["goodput"], 3),
         "ratio": round(ratio, 4), "agrees": int(abs(ratio - 1) <= TOLERANCE),
         "measured_percent": round(share, 2), "simulated_percent": round(here["share"], 2),
-        "off_points": round(abs(here["share"] - share), 2),
+        "off_points": round(off, 2), "split_agrees": int(off <= POINTS),
         "log_lines": max(it.get("full", 0) for it in told), "drift": here["drift"],
     }  # fmt: skip
 

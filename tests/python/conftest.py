@@ -10,6 +10,7 @@ import pytest
 import xarray as xr
 
 import tunnelcc as tc
+from captures import fields_of
 from helpers import ROOT
 from tunnelcc import cli, metrics
 
@@ -45,6 +46,12 @@ def refusal():
         return str(caught.value)
 
     return call
+
+
+@pytest.fixture(scope="session")
+def tshark():
+    """Return a function that reads fields of a capture's packets."""
+    return fields_of
 
 
 @pytest.fixture(scope="session")

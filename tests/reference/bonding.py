@@ -110,6 +110,11 @@ PAIRS = {
             "rtts-20-60/bbr": pair(rtts=(20, 60), cc="bbr"),
         }.items()
     },
+    "mptcp/equal/reno": pair(cc="reno", program="mptcp"),
+    "mptcp/loss-2": pair(loss=2, program="mptcp"),
+    "mptcp/loss-2/bbr": pair(loss=2, cc="bbr", program="mptcp"),
+    "mptcp/both": pair((10, 5), (30, 80), 0.2, program="mptcp"),
+    "mptcp/cut": pair(program="mptcp") | {"cut": 10},
     "relay/slow-20-1/16KB": pair((20, 1), (20, 60), program="relay") | {"copied": 16383},
     "relay/near-20-5/16KB": pair((20, 5), (20, 60), program="relay") | {"copied": 16383},
 }
@@ -118,6 +123,13 @@ PAIRS |= {
     for name in (
         "slow-20-1/no-buffer", "far-20-5/no-buffer", "mptcp/far-20-5", "relay/far-20-5",
         "relay/near-20-5/16KB",
+        *(
+            f"mptcp/{it}"
+            for it in (
+                "equal", "equal/reno", "rates-10-5", "rtts-20-60", "near-20-5", "slow-20-1",
+                "loss-0.5", "loss-2", "loss-2/bbr", "rtts-20-60/bbr", "both", "cut",
+            )
+        ),
     )
 }  # fmt: skip
 
@@ -167,6 +179,11 @@ def make_path(number: int, rate: float, rtt: float, loss: float, is_far: bool) -
     )  # fmt: skip
     for name, device in (("client", f"c{number}"), ("server", f"s{number}")):
         segment_in_software(name, device)
+
+
+def cut(rtt: float) -> None:
+    """Lose from now on all that goes to the server over the second path."""
+    sh(f"tc -n way2 qdisc change dev right root netem delay {rtt / 2:g}ms limit 100000 loss 100%")
 
 
 def segment_in_software(name: str, device: str) -> None:
@@ -387,6 +404,8 @@ def inside(task: Path) -> None:
     elif given["program"] == "mptcp":
         way = FIRST, ANY, MPTCP
     flow = Flow(events, given["cc"], begin, *way)
+    if "cut" in given:
+        events.at(begin + round(given["cut"] * SECOND), partial(cut, given["rtts"][1]))
     counts: list[Any] = []
     for when in (WARMUP, DURATION):
         events.at(

@@ -82,6 +82,10 @@ class Entry(Model):
         """Why the tunnel does not carry TCP connections; "": it does."""
         return ""
 
+    def answers(self, receiver: str) -> bool:
+        """Return whether the end that receives a flow's data sends some over its carrier, too."""
+        return True  # the ACKs of connections inside
+
     def check(self, changes: Mapping[str, Any]) -> None:
         """Raise ConfigError for a key of an experiment's tunnel that the entry does not have."""
         for key, value in changes.items():

@@ -285,6 +285,12 @@ class RelayEntry(Entry):
             raise ConfigError(Problem("bytes", buffer.bytes, "from 1KiB to 16MiB"))
         return buffer
 
+    def answers(self, receiver: str) -> bool:
+        """Return whether that end has a part in the handshake, a header, or frames of windows."""
+        first = self.request if receiver == "client" else self.response
+        writes = (getattr(turn, receiver) for turn in self.handshake)
+        return self.mux is not None or first.bytes > 0 or any(writes)
+
     def check(self, changes: Mapping[str, Any]) -> None:
         """Also raise ConfigError for keys that need shared carriers, or a certain protocol."""
         super().check(changes)

@@ -47,8 +47,6 @@ class Multipath(Model):
 
     #: The key whose table it is.
     KEY: ClassVar[str]
-    #: Bytes of options in each segment of TCP.
-    SEGMENT_OPTIONS: ClassVar[int] = 0
 
     paths: Key[Annotated[tuple[Way, ...], _PATHS_KIND], Sequence[str | Sequence[str]]] = Field(
         description="two to eight paths between the hosts of the connection's ends: each the name "
@@ -83,8 +81,6 @@ class Mptcp(Multipath):
     """
 
     KEY: ClassVar[str] = "mptcp"
-    # Of one with data (RFC 8684, section 3.3: a mapping with 64 bits, a data ACK with 32, padded).
-    SEGMENT_OPTIONS: ClassVar[int] = 24
 
     scheduler: Annotated[
         str, choice("default", "lowest-rtt", "round-robin", "redundant", "blest")

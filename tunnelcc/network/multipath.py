@@ -13,24 +13,40 @@ from tunnelcc.errors import ConfigError, Problem, nearest
 from tunnelcc.network.layers import Layer, Links
 from tunnelcc.network.topology import Route, Step, Topology
 
-#: Bytes of options of MPTCP in each segment with data that a pure ACK has not, whose data ACK has
-#: 64 bits (Linux 7.3 mptcp_established_options_dss()).
-MAPPING = 12
-#: Of MP_CAPABLE or MP_JOIN in a SYN, about (sections 3.1 and 3.2: 4 to 16).
-SYN_OPTIONS = 12
+#: Bytes of options of MPTCP in a pure ACK: a data ACK of 64 bits (RFC 8684, section 3.3).
+_DATA_ACK = 12
 
 
 @dataclass(frozen=True, eq=False)
 class Multipath(Layer):
-    """Paths side by side. ``below``: the links of the first one, and of the others."""
+    """Paths side by side.
+
+    ``below``: the links of the first one, and of the others; ``answers``: whether who sends the
+    data receives some, too.
+    """
 
     keys: multipath.Multipath
     below: Links
+    answers: bool
 
     @property
     def is_mptcp(self) -> bool:
         """Whether it is a connection of MPTCP; else it is of QUIC."""
         return isinstance(self.keys, multipath.Mptcp)
+
+    @property
+    def mapping(self) -> int:
+        """Bytes of options of MPTCP in a segment with data that a pure ACK does not have.
+
+        Its data ACK has 32 bits until data came from the other end, whose mappings have 64
+        (Linux 7.3 mptcp_established_options_dss(), use_64bit_ack), with padding either way.
+        """
+        return 16 if self.answers else 12
+
+    @property
+    def segment_options(self) -> int:
+        """Bytes of options of MPTCP in a segment with data."""
+        return _DATA_ACK + self.mapping if self.is_mptcp else 0
 
     @property
     def routes(self) -> tuple[Route, ...]:
@@ -42,7 +58,7 @@ class Multipath(Layer):
         """The payload (bytes) of full segments, the same on all paths."""
         on = self.below.on
         most = min(on.mss(self.below.mtu, it, self.below.ip) for it in self.routes)
-        return most - self.keys.SEGMENT_OPTIONS
+        return most - self.segment_options
 
     @property
     def way(self) -> Sequence[Step]:

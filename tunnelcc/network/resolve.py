@@ -178,7 +178,7 @@ class _Stacks:
         if (mptcp := getattr(keys, "mptcp", None)) is not None and tunnel is None:
             others = routes_of(self.on.topology, route.ends, mptcp)[1:]
             links = replace(links, others=tuple(others))
-            below = Multipath(mptcp, links)
+            below = Multipath(mptcp, links, answers=False)
         if tunnel is not None:
             hears = getattr(keys, "transport", "udp") != "udp"
             place = ("tunnel", rest["tunnel_number"])
@@ -219,7 +219,8 @@ class _Stacks:
         topology, route, below = self.on.topology, links.route, links
         if keys.multipath is not None:
             route, *others = routes_of(topology, route.ends, keys.multipath)
-            paths = Multipath(keys.multipath, replace(links, route=route, others=tuple(others)))
+            links = replace(links, route=route, others=tuple(others))
+            paths = Multipath(keys.multipath, links, keys.entry.answers(other_end(it.sender)))
             if not keys.entry.CARRIES_PACKETS:
                 return Relays(keys, route, it.sender, paths)
             return PacketTunnel(keys, route, it.sender, paths, it.hears, it.taken)

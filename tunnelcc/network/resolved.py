@@ -152,15 +152,18 @@ class ResolvedNetwork:
             name = name or self.narrowest(first.loads).link
         return Step(name, Step(name, True) in first.loads)
 
+    @property
+    def several_routes(self) -> list[tuple[Route, ...]]:
+        """Those of each tunnel, or of each flow's own connection, that has several."""
+        own = (it.traffic.multipath for it in self.flows)
+        found = [*(it.routes for it in self.tunnels), *(it.routes for it in own if it is not None)]
+        return [*dict.fromkeys(it for it in found if len(it) > 1)]
+
     @cached_property
     def bottlenecks(self) -> list[Step]:
-        """The bottleneck, and where the other routes of a tunnel with several are narrowest.
-
-        These are the routes that data can take instead of the one with the bottleneck.
-        """
+        """The bottleneck, and where other routes that data can take are narrowest."""
         found = [self.bottleneck]
-        for placed in self.tunnels:
-            routes = placed.routes
+        for routes in self.several_routes:
             for ways in ([it.to_server for it in routes], [it.to_client for it in routes]):
                 if any(self.bottleneck in way for way in ways):
                     apart = [way for way in ways if self.bottleneck not in way]

@@ -54,8 +54,8 @@ def plot_run(result: Result, file: str | Path | None = None) -> Figure:
 
     with mpl.rc_context(STYLE):
         extra = network_height(result) if has_network(result) else 0.0
-        delays, paths = [*_delays(result)], _paths(result)
-        optional = [1.9] * (bool(paths) + bool(delays))
+        delays, paths, routes = [*_delays(result)], _paths(result), _routes(result)
+        optional = [1.9] * (bool(paths) + bool(routes) + bool(delays))
         heights = [*([extra] if extra else []), 2.8, 1.9, 1.9, *optional]
         figure = Figure(figsize=(7.2, sum(heights) + 0.4))
         panels = figure.subplots(len(heights), 1, height_ratios=heights)
@@ -71,7 +71,11 @@ def plot_run(result: Result, file: str | Path | None = None) -> Figure:
         _plot_in_flight(middle, result)
         _plot_queue_delay(lower, result)
         if paths:
-            _plot_paths(series[3], result, paths)
+            title = "Goodput over each path (what came twice counts twice)"
+            _plot_paths(series[3], result, paths, title, "goodput")
+        if routes:
+            title = "Sent over each route of the tunnel, headers included"
+            _plot_paths(series[3 + bool(paths)], result, routes, title, "rate")
         if delays:
             _plot_delays(bottom, result, delays)
         bottom.set_xlabel("time (s)")
@@ -286,14 +290,37 @@ def _paths(result: Result) -> dict[str, Any]:
     return {label if one else f"{label} of {whose}": it for (whose, label), it in found.items()}
 
 
-def _plot_paths(axes: Axes, result: Result, paths: dict[str, Any]) -> None:
+def _routes(result: Result) -> dict[str, Any]:
+    """Return the rate over time (bit/s) of each route of tunnels that give packets to several.
+
+    It is that of the link where the route is narrowest, in the direction of the data.
+    """
+    network, found = result.network, {}
+    for placed in network.tunnels:
+        if (uplinks := placed.keys.uplinks) is None or uplinks.use == "fail-over":
+            continue
+        for route in placed.uplinks:
+            step = network.narrowest(dict.fromkeys(route.sent_by(placed.sender), 1.0))
+            if network.direction(step).rate is None:
+                continue
+            moments = np.append(0, result["time"])
+            sent = fair.offered_bits(network.direction(step), moments)
+            found[step.link] = (
+                result.way(step).utilisation_series * np.diff(sent) / np.diff(moments)
+            )
+    return found
+
+
+def _plot_paths(
+    axes: Axes, result: Result, paths: dict[str, Any], title: str, quantity: str
+) -> None:
     series = _smooth(np.array([*paths.values()]) / 1e6, result["time"])
     for place, (label, line) in enumerate(zip(paths, series, strict=True)):
         look = {key: category_style(place)[key] for key in ("color", "linestyle")}
         axes.plot(result["time"], line, label=label, **look)
-    axes.set_ylabel(RATE.label("goodput"))
+    axes.set_ylabel(RATE.label(quantity))
     axes.set_ylim(top=1.3 * max(float(series.max()), 1e-3))  # room for the legend
-    axes.set_title("Goodput over each path (what came twice counts twice)")
+    axes.set_title(title)
     axes.legend(loc="upper right", ncols=len(paths))
 
 

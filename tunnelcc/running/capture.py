@@ -62,15 +62,7 @@ class Capture:
     failed: str = field(default="", init=False)
 
     def spec(self, network: ResolvedNetwork) -> Spec:
-        """Return the specification. Raises ConfigError for what cannot be captured."""
-        for flow in network.everyone:
-            if (paths := flow.traffic.paths) is not None:
-                own = flow.traffic.multipath is not None
-                where = flow.traffic.key if own else network.tunnel_key(flow.traffic)
-                unknown = "options of MPTCP" if paths.is_mptcp else "packets of Multipath QUIC"
-                key = f"{where}.{paths.keys.KEY}.paths"
-                expected = f"no value with a capture, which knows no {unknown}"
-                raise ConfigError(Problem(key, list(paths.keys.paths), expected))
+        """Return the specification. Raises ConfigError for options that do not fit."""
         return {
             "file": os.devnull if self.file is None else str(self.file),
             "qlog": "" if self.qlog is None else str(self.qlog),

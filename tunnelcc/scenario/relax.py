@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
+from itertools import chain
 from math import inf
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -159,7 +160,8 @@ _OF_LINKS = ("rate", "loss", "buffer", "queue", "mtu", *SHORT_FORMS)
 
 def _of_links(network: ResolvedNetwork, factor: float) -> Iterator[Change]:
     experiment = network.experiment
-    used = {step for it in network.everyone for step in it.traffic.links.route.steps}
+    routes = [*(it.traffic.links.route for it in network.everyone), *chain(*network.several_routes)]
+    used = {step for it in routes for step in it.steps}
     for name, link in network.topology.links.items():
         ways = [is_reverse for step, is_reverse in used if step == name]
         if experiment.network is None:

@@ -320,7 +320,7 @@ def _flow_tcp(traffic: Traffic) -> dict[str, Spec]:
     if traffic.tunnel is None:
         transport = traffic.transport
         spec = spec_tcp.flow_tcp(transport, traffic.flow.window, traffic.links.ip)
-        return {"tcp": spec if traffic.multipath is None else spec_tcp.subflow_tcp(spec)}
+        return {"tcp": spec_tcp.with_options_of(traffic.multipath, spec)}
     from tunnelcc.specification.tunnels import flow_tcp  # as in _Builder._tunnel()
 
     return flow_tcp(traffic)

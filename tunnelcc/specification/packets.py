@@ -20,7 +20,7 @@ from tunnelcc.specification.parts import Spec, congestion, handshake, same
 from tunnelcc.specification.quic import quic_connection, udp_socket
 from tunnelcc.specification.tcp import carrier_tcp as tcp_of_carrier
 from tunnelcc.specification.tcp import flow_tcp as tcp_of_flow
-from tunnelcc.specification.tcp import subflow_tcp
+from tunnelcc.specification.tcp import with_options_of
 
 
 def flow_tcp(entry: PacketEntry, traffic: Traffic) -> dict[str, Spec]:
@@ -123,7 +123,7 @@ def carrier_tcp(entry: StreamEntry, placed: ResolvedTunnel) -> Spec:
     tunnel = _layer(placed)
     mss, ip = tunnel.below.segment, tunnel.versions.outer
     spec = tcp_of_carrier(tunnel.transport, mss, ip, entry.carrier, tunnel.keys)
-    return spec if tunnel.paths is None else subflow_tcp(spec)
+    return with_options_of(tunnel.paths, spec)
 
 
 def _layer(placed: ResolvedTunnel) -> PacketTunnel:

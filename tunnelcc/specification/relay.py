@@ -33,7 +33,7 @@ from tunnelcc.specification.tcp import (
     loopback_tcp,
     path_tcp,
     sized_send_buffer,
-    subflow_tcp,
+    with_options_of,
     with_receive_buffer,
 )
 
@@ -88,7 +88,7 @@ def carrier(relays: Relays) -> Spec:
     assert isinstance(entry, RelayEntry)
     ip = relays.versions.inner
     spec = carrier_tcp(transport, transport.mss, ip, entry.carrier, relays.keys)
-    return spec if relays.keys.mptcp is None else subflow_tcp(spec)
+    return with_options_of(relays.paths, spec)
 
 
 def relay_tunnel(entry: RelayEntry, placed: ResolvedTunnel, hops: Sequence[Spec]) -> Spec:

@@ -6,10 +6,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tunnelcc.config import Hosts, Tcp, Tunnel
-from tunnelcc.config.multipath import Mptcp
 from tunnelcc.config.tcp import TIMESTAMP_BYTES
 from tunnelcc.hosts.kernels import kernels
-from tunnelcc.network.multipath import MAPPING, SYN_OPTIONS
+from tunnelcc.network.multipath import Multipath
 from tunnelcc.network.transport import UNSCALED_WINDOW, Transport, full_segments
 from tunnelcc.specification.parts import Spec, nanoseconds, same
 
@@ -53,12 +52,13 @@ def flow_tcp(transport: Transport, window: int | None, ip: int) -> Spec:
     return with_receive_buffer(transport, spec, window) | sized_send_buffer(transport, window)
 
 
-def subflow_tcp(spec: Spec) -> Spec:
-    """Return the settings ``spec`` with the options that a subflow of MPTCP has in its headers."""
+def with_options_of(paths: Multipath | None, spec: Spec) -> Spec:
+    """Return the settings ``spec`` with the options of MPTCP over ``paths``. None: it has one."""
+    if paths is None:
+        return spec
     return spec | {
-        "header_bytes": spec["header_bytes"] + Mptcp.SEGMENT_OPTIONS,
-        "syn_bytes": spec["syn_bytes"] + SYN_OPTIONS,
-        "mapping_bytes": MAPPING,
+        "header_bytes": spec["header_bytes"] + paths.segment_options,
+        "mapping_bytes": paths.mapping,
     }
 
 

@@ -178,6 +178,18 @@ TEST_CASE(SimulationTestCase,
                           "ACKs carry data ACKs");
 }
 
+TEST_CASE(
+    SimulationTestCase,
+    SendBufferTest,
+    "A new buffer of 32,728 bytes needs room below the limit, 1,048,576 of the subflow and 4,096,"
+    " and is then filled -> 33 buffers (Linux mptcp_sendmsg())")
+{
+    TwoPaths paths;
+    SimulationTestCase::RunUntil(21 * MS);
+    NS_TEST_EXPECT_MSG_EQ(paths.client.Write(21 * MS, 10'000'000), 33 * 32'728, "whole buffers");
+    NS_TEST_EXPECT_MSG_EQ(paths.client.Write(21 * MS, 1'000), 0, "the last one is full");
+}
+
 TEST_CASE(SimulationTestCase,
           CutTest,
           "What a cut path held goes over the other one, in order"

@@ -106,6 +106,28 @@ TEST_CASE(SimulationTestCase,
                           "12312 bytes");
 }
 
+TEST_CASE(SimulationTestCase,
+          PartsTest,
+          "Parts of 100, 2000 and 100 bytes wait -> no segment has bytes of two; Nagle's rule holds"
+          " back none but the last (Linux mptcp_skb_can_collapse_to(), tcp_write_xmit())")
+{
+    Exchange exchange;
+    exchange.Connect();
+    exchange.client.tcp.EndPart(); // nothing waits: nothing to keep apart
+    exchange.client.tcp.Write(0, 60);
+    exchange.client.tcp.Write(0, 40);
+    exchange.client.tcp.EndPart();
+    exchange.client.tcp.EndPart();
+    exchange.client.tcp.Write(0, 2'000);
+    exchange.client.tcp.EndPart();
+    exchange.client.tcp.Write(0, 100);
+    exchange.RunUntil(2'000 * MS);
+    NS_TEST_EXPECT_MSG_EQ(exchange.toServer.Lengths(), "100 1448 552 100", "by parts");
+    NS_TEST_EXPECT_MSG_EQ(exchange.toServer.Data(),
+                          "0@100 1@100 2@100 3@200",
+                          "the last waits for small ones before it");
+}
+
 class DeferralTest : public SimulationTestCase
 {
   public:

@@ -15,11 +15,13 @@
 #include "wire/carrier-contents.h"
 #include "wire/datagram-format.h"
 #include "wire/ip.h"
+#include "wire/mptcp-format.h"
 #include "wire/record-file.h"
 #include "wire/segment-offsets.h"
 #include "wire/tcp-format.h"
 #include "wire/written.h"
 
+#include <array>
 #include <cstdio>
 #include <fstream>
 #include <iterator>
@@ -117,6 +119,165 @@ class TcpHeaderTest : public ns3::TestCase
 };
 
 ADD_CASE(TcpHeaderTest, "headers of TCP fill what the models count, for both versions of IP");
+
+TEST_CASE(ns3::TestCase,
+          KeysTest,
+          "tokens and first sequence numbers are of the key's SHA-256 (RFC 8684, section 3.2)")
+{
+    // SHA-256 of these eight bytes begins with 55c53f5d and ends with 570762cd38be9818, by Python's
+    // hashlib.
+    const MptcpFormat end(0x0123456789abcdef);
+    NS_TEST_EXPECT_MSG_EQ(end.Token(), 0x55c53f5d, "the first 32 bits");
+    NS_TEST_EXPECT_MSG_EQ(end.SequenceOf(0), 0x570762cd38be9818 + 1, "the last 64, and one");
+}
+
+/// A subflow's client and server, and what they write.
+class SubflowHeaderTest : public ns3::TestCase
+{
+  public:
+    using ns3::TestCase::TestCase;
+
+  private:
+    void DoRun() override
+    {
+        // RFC 8684, sections 3.1 and 3.2: 4, 12 and 20 bytes, and on others 12, 16 and 24. A
+        // capture of Linux 7.3 has 4, 12, 20, then 22 with data, 12 in ACKs, and 26 once data came
+        // back.
+        Check(0, {4, 12, 20});
+        Check(1, {12, 16, 24});
+        CheckLongDataAck();
+    }
+
+    void Check(uint8_t path, const std::array<uint32_t, 3>& sizes)
+    {
+        spec.mss = 1424;
+        spec.headerBytes = 76;
+        spec.synBytes = 60;
+        spec.mappingBytes = 12;
+        spec.windowScale = 7;
+        TcpFormat client(spec, AddressOf(1, 4), AddressOf(2, 4), 1);
+        TcpFormat server(spec, AddressOf(2, 4), AddressOf(1, 4), 2);
+        TcpFormat::Join(client, server);
+        MptcpFormat ends[] = {MptcpFormat(1), MptcpFormat(2)};
+        SubflowFormat up(ends[0], ends[1], {0, true}, path, true);
+        SubflowFormat down(ends[1], ends[0], {0, true}, path, false);
+        client.SetSubflow(up);
+        server.SetSubflow(down);
+
+        Packet packet{};
+        packet.kind = PacketKind::SYN;
+        Expect(client, packet, nullptr, 40 + 20 + sizes[0], 20, sizes[0]);
+        packet.kind = PacketKind::SYN_ACK;
+        Expect(server, packet, nullptr, 40 + 20 + sizes[1], 20, sizes[1]);
+        PacketExtras extras{};
+        packet.kind = PacketKind::ACK;
+        packet.hasAck = true;
+        Expect(client, packet, &extras, 40 + 12 + sizes[2], 12, sizes[2]);
+        Expect(server, packet, &extras, 40 + 12 + 12, 12, 12);
+
+        up.OnWriting({7'000, 9'000});
+        up.OnTaken(1'500);
+        up.OnWriting({8'500, 9'000});
+        up.OnTaken(500);
+        up.OnWriting({20'000, 2'000});
+        Packet data{};
+        data.kind = PacketKind::DATA;
+        data.length = 1'424;
+        Expect(client, data, nullptr, 1'500, 12, 22);
+        data.segment = 1;
+        data.length = 576;
+        extras.dataAck = 5;
+        data.hasAck = true;
+        const std::vector<uint8_t> option = Expect(client, data, &extras, 652, 12, 22);
+        ExpectMapping(option, ends[1].SequenceOf(5), ends[0].SequenceOf(7'000 + 1'424), 1'425, 576);
+        data.segment = 2;
+        data.length = 1'424;
+        const std::vector<uint8_t> next = Expect(client, data, &extras, 1'500, 12, 22);
+        ExpectMapping(next, ends[1].SequenceOf(5), ends[0].SequenceOf(20'000), 2'001, 1'424);
+    }
+
+    /// Once data came from the other end, whose mappings have 64 bits, data ACKs have, too.
+    void CheckLongDataAck()
+    {
+        spec.mss = 1'420;
+        spec.headerBytes = 80;
+        spec.mappingBytes = 16;
+        TcpFormat client(spec, AddressOf(1, 4), AddressOf(2, 4), 1);
+        TcpFormat server(spec, AddressOf(2, 4), AddressOf(1, 4), 2);
+        TcpFormat::Join(client, server);
+        MptcpFormat ends[] = {MptcpFormat(1), MptcpFormat(2)};
+        SubflowFormat up(ends[0], ends[1], {0, false}, 0, true);
+        SubflowFormat down(ends[1], ends[0], {0, false}, 0, false);
+        client.SetSubflow(up);
+        server.SetSubflow(down);
+        up.OnWriting({0, 3'000});
+        up.OnTaken(3'000);
+        Packet data{};
+        data.kind = PacketKind::DATA;
+        data.length = 1'420;
+        Expect(client, data, nullptr, 1'500, 12, 22); // MP_CAPABLE, filled up
+        PacketExtras extras{};
+        extras.dataAck = 5;
+        data.hasAck = true;
+        data.segment = 1;
+        const std::vector<uint8_t> option = Expect(client, data, &extras, 1'500, 12, 26);
+        std::vector<uint8_t> expected{30, 26, 0x20, 0x0f};
+        ByteWriter(expected)
+            .U64(ends[1].SequenceOf(5))
+            .U64(ends[0].SequenceOf(1'420))
+            .U32(1'421)
+            .U16(1'420)
+            .U16(0x0101);
+        NS_TEST_EXPECT_MSG_EQ((option == expected), true, "RFC 8684, section 3.3");
+    }
+
+    void ExpectMapping(const std::vector<uint8_t>& option,
+                       uint64_t dataAck,
+                       uint64_t sequence,
+                       uint32_t subflowSequence,
+                       uint16_t length)
+    {
+        std::vector<uint8_t> expected{30, 22, 0x20, 0x0d};
+        ByteWriter(expected)
+            .U32(dataAck)
+            .U64(sequence)
+            .U32(subflowSequence)
+            .U16(length)
+            .U16(0x0101);
+        NS_TEST_EXPECT_MSG_EQ((option == expected), true, "RFC 8684, section 3.3");
+    }
+
+    /// \param at,bytes where MPTCP's option is, behind others, and how long  \returns the options
+    /// from there on
+    std::vector<uint8_t> Expect(TcpFormat& format,
+                                const Packet& packet,
+                                const PacketExtras* extras,
+                                uint32_t ipBytes,
+                                uint32_t at,
+                                uint32_t bytes)
+    {
+        NS_TEST_EXPECT_MSG_EQ(format.SizeOf(packet), ipBytes, "as the models have it");
+        PacketImage image;
+        const SeenPacket seen{0, packet, ipBytes, extras};
+        format.OnSent(seen);
+        format.Write(seen, 0, image);
+        NS_TEST_EXPECT_MSG_EQ(image.headers,
+                              ipBytes - packet.length * IsData(packet),
+                              "it is full");
+        NS_TEST_EXPECT_MSG_EQ(image.bytes[40 + at], 30, "the kind of MPTCP");
+        NS_TEST_EXPECT_MSG_EQ(image.bytes[40 + at + 1], bytes, "its length");
+        return {image.bytes.begin() + 40 + at, image.bytes.begin() + image.headers};
+    }
+
+    static uint32_t IsData(const Packet& packet)
+    {
+        return packet.kind == PacketKind::DATA;
+    }
+
+    TcpSpec spec{};
+};
+
+ADD_CASE(SubflowHeaderTest, "options of MPTCP have the sizes that Linux gives them");
 
 TEST_CASE(ns3::TestCase,
           SegmentOffsetsTest,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import random
+from statistics import mean
 from typing import Any
 
 import pytest
@@ -139,8 +140,9 @@ def test_the_same_seed_gives_the_same_run():
 
 COUPLED = ["lia", "olia", "balia"]
 
-# It halves more than a slower path's window, and these two take turns in being slower.
-_MISSES_GOAL_1 = {("balia", 3)}
+# One network misses a goal now and then, by which packet finds a full queue. So the goals are asked
+# of the mean of eight that are drawn.
+DRAWN = range(1, 9)
 
 
 def _draw(seed: int) -> tuple[str, str]:
@@ -148,21 +150,21 @@ def _draw(seed: int) -> tuple[str, str]:
     return f"{draw.uniform(8, 16):.1f}Mbps", f"{draw.uniform(20, 60):.0f}ms"
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
-@pytest.mark.parametrize("cc", COUPLED)
-def test_goal_1_at_least_as_well_as_on_the_best_path(cc, seed):
+def _over_best_path(cc: str, seed: int) -> float:
+    """Goodput of MPTCP over that of TCP on the better path, beside a flow on each."""
     links = _two_paths(_draw(seed), _draw(seed + 100))
-    keys = {"duration": "60s", "warmup": "20s", "seed": seed}
+    keys = {"duration": "320s", "warmup": "20s", "seed": seed}  # shares of 40 s are chance
     beside = [_flow(cc="reno", route=["client", it, "server"]) for it in ("x", "y")]
     both = _mbit(_run(links, _flow(cc=cc, mptcp=BOTH), *beside, **keys))
-    single = max(
+    return both / max(
         _mbit(_run(links, _flow(cc="reno", route=["client", it, "server"]), *beside, **keys))
         for it in ("x", "y")
     )
-    if (cc, seed) in _MISSES_GOAL_1:
-        assert 0.6 < both / single < 0.9
-    else:
-        assert both > 0.9 * single
+
+
+@pytest.mark.parametrize("cc", COUPLED)
+def test_goal_1_at_least_as_well_as_on_the_best_path(cc):
+    assert mean(_over_best_path(cc, seed) for seed in DRAWN) > 0.95
 
 
 def _at_shared_bottleneck(cc: str, seed: int) -> float:
@@ -181,28 +183,29 @@ def _at_shared_bottleneck(cc: str, seed: int) -> float:
     return _mbit(result) / ((_mbit(result, 1) + _mbit(result, 2)) / 2)
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
 @pytest.mark.parametrize("cc", COUPLED)
-def test_goal_2_no_more_than_one_flow_at_a_shared_bottleneck(cc, seed):
-    assert _at_shared_bottleneck(cc, seed) < 1.25
+def test_goal_2_no_more_than_one_flow_at_a_shared_bottleneck(cc):
+    assert mean(_at_shared_bottleneck(cc, seed) for seed in DRAWN) < 1
 
 
 def test_without_coupling_two_subflows_take_two_shares():
     assert _at_shared_bottleneck("reno", 1) > 1.5
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
-@pytest.mark.parametrize("cc", COUPLED)
-def test_goal_3_moves_off_the_congested_path(cc, seed):
+def _on_crowded_path(cc: str, seed: int) -> float:
+    """Share of the path that four flows of TCP use, where the other has one."""
     rate, rtt = _draw(seed)
     links = _two_paths((rate, rtt), (rate, rtt))
     crowd = [_flow(cc="reno", route=["client", "y", "server"])] * 4
     beside = [_flow(cc="reno", route=["client", "x", "server"]), *crowd]
     keys = {"duration": "60s", "warmup": "20s", "seed": seed}
-    coupled, alone = (
-        _split(_run(links, _flow(cc=it, mptcp=BOTH), *beside, **keys))[1] for it in (cc, "reno")
-    )
-    assert coupled < alone
+    return _split(_run(links, _flow(cc=cc, mptcp=BOTH), *beside, **keys))[1]
+
+
+@pytest.mark.parametrize("cc", COUPLED)
+def test_goal_3_moves_off_the_congested_path(cc):
+    alone = mean(_on_crowded_path("reno", seed) for seed in DRAWN)
+    assert mean(_on_crowded_path(cc, seed) for seed in DRAWN) < 0.8 * alone
 
 
 # What does not fit -------------------------------------------------------------------------------
@@ -227,12 +230,6 @@ def test_what_does_not_fit_names_the_key(flow, message):
     with pytest.raises(tc.ConfigError) as error:
         _ = tc.Experiment.parse(table).resolved
     assert message in str(error.value)
-
-
-def test_a_capture_is_refused(tmp_path):
-    experiment = tc.Experiment.parse({"network": {"links": EQUAL}, "flows": [_flow(mptcp=BOTH)]})
-    with pytest.raises(tc.ConfigError, match=r"flows\.0\.mptcp\.paths"):
-        tc.run(experiment, capture=tc.Capture(tmp_path / "run.pcapng"))
 
 
 def test_paths_may_be_lists_of_hosts():

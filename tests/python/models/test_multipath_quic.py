@@ -215,9 +215,3 @@ def test_what_does_not_fit_names_the_key(tunnel, message):
 def test_a_flow_has_no_rtt_of_its_own():
     with pytest.raises(tc.ConfigError, match=r"flows\.0\.rtt = '90ms'.*tunnel\.mpquic"):
         _ = experiment_with({"name": "gost-quic", "mpquic": PATHS}, flow_with(rtt="90ms")).resolved
-
-
-def test_a_capture_is_refused(tmp_path):
-    experiment = experiment_with({"name": "gost-quic", "mpquic": PATHS})
-    with pytest.raises(tc.ConfigError, match=r"tunnel\.mpquic\.paths.*Multipath QUIC"):
-        tc.run(experiment, capture=tc.Capture(tmp_path / "run.pcapng"))

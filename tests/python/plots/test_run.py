@@ -136,6 +136,27 @@ def test_the_bottlenecks_rate_and_queue_follow_its_changes(tmp_path):
     assert 960 < delay[(time > 2.05) & (time < 2.15)].max() < 990  # 900 until 3 s, and 80
 
 
+def test_what_a_bonded_tunnel_sends_over_each_route_has_a_panel():
+    uplinks = {"routes": [["router", "mast", "relay"]], "use": "weights"}
+    tunnel = {"name": "wireguard", "uplinks": uplinks}
+    links = links_with(("20Mbps", "20ms"), ("10Mbps", "20ms"), rate_steps=[["4s", "5Mbps"]])
+    flow = flow_with(route=["pc", "router", "isp", "relay", "server"])
+    result = tc.run(experiment_with(tunnel, flow, links=links, duration="8s"), progress=False)
+    panels = {axes.get_title(loc="left"): axes for axes in plots.plot_run(result).axes}
+    routes = panels["Sent over each route of the tunnel, headers included"]
+    (delay,) = (axes for title, axes in panels.items() if "of each route" in title)
+    for panel in (delay, routes):
+        assert [line.get_label() for line in panel.lines] == ["dsl", "lte"]
+    for line, link in zip(routes.lines, ("dsl", "lte"), strict=True):
+        time, sent = line.get_data()
+        seconds = np.diff(np.append(0, time))
+        sent_bits = 8 * result.links[link].forward.bytes_sent
+        # Of the run without its warm-up; lines are smooth.
+        later = time > result.experiment.warmup
+        assert 1e6 * (sent * seconds)[later].sum() == pytest.approx(sent_bits, rel=0.05)
+    assert max(routes.lines[0].get_ydata()[-20:]) < 5.5
+
+
 def test_a_goodput_above_the_bottlenecks_rate_is_explained(relay_result):
     burst = tc.Result(relay_result.experiment, copy.deepcopy(relay_result.measured))
     burst["flow_goodput_series"][0, 20:30] *= 100

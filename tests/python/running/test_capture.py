@@ -16,16 +16,12 @@ from pathlib import Path
 
 import dpkt
 import pytest
-from jsonschema import Draft202012Validator
 
 import tunnelcc as tc
+from captures import log_of, numbers_of, packets_of
 from helpers import flow_carried_by
 from tunnelcc import catalog
 
-_TSHARK = (
-    "tshark", "-o", "ip.check_checksum:TRUE", "-o", "tcp.check_checksum:TRUE",
-    "-o", "udp.check_checksum:TRUE",
-)  # fmt: skip
 OUTBOUND = "0x00000002"  # pcapng's epb_flags
 _LOSSY = {
     "path": {"rate": "20Mbps", "rtt": "20ms", "loss": "1%"},
@@ -33,26 +29,6 @@ _LOSSY = {
     "duration": "1s",
     "warmup": "0s",
 }
-
-
-@pytest.fixture(scope="module")
-def tshark():
-    """Return a function that reads fields of a capture's packets."""
-
-    def read(file, *fields, only=""):
-        command = [*_TSHARK, "-r", file, "-T", "fields", "-E", "separator=/t"]
-        for field in fields:
-            command += ["-e", field]
-        command += ["-Y", only] if only else []
-        out = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-        return [line.split("\t") for line in out.splitlines()]
-
-    return read
-
-
-def _packets(file):
-    """Return the IP packets of a capture, as dpkt reads them."""
-    return [dpkt.ip.IP(data) for _, data in dpkt.pcapng.Reader(io.BytesIO(Path(file).read_bytes()))]
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +57,7 @@ def test_segments_and_their_repairs_are_those_of_the_result(lossy, tshark):
 
 def test_dpkt_reads_whole_packets_back(lossy):
     result, capture = lossy
-    packets = _packets(capture.file)
+    packets = packets_of(capture.file)
     assert len(packets) == capture.packets
     assert all(it.len == len(bytes(it)) for it in packets)
     syn = dpkt.tcp.parse_opts(packets[0].data.opts)
@@ -286,7 +262,7 @@ def test_datagrams_to_a_relay_at_a_gateway_are_captured(tmp_path):
     table = _SITES | {"tunnel": {"name": "gost-relay-ws", **_GATES}}
     table |= {"flows": {"from": "pc-a", "to": "pc-b", "transport": "udp", "rate": "1Mbps"}}
     result = tc.run(table, capture=tc.Capture(file, at=["lan-a"], snap="full"))
-    assert len(_packets(file)) == result.flows[0].sent > 0
+    assert len(packets_of(file)) == result.flows[0].sent > 0
 
 
 def test_a_place_that_does_not_exist_gets_the_nearest_name(tmp_path, run):
@@ -318,7 +294,7 @@ def test_a_capture_ends_at_its_limit(tmp_path):
     tc.run(_LOSSY, capture=capture)
     assert "limit" in capture.note
     assert Path(capture.file).stat().st_size == capture.bytes <= 20_000
-    assert len(_packets(capture.file)) == capture.packets > 100
+    assert len(packets_of(capture.file)) == capture.packets > 100
 
 
 def test_a_full_disk_leaves_a_file_that_opens(tmp_path):
@@ -335,7 +311,7 @@ def test_a_full_disk_leaves_a_file_that_opens(tmp_path):
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert json.loads(done.stdout) == json.loads(tc.run(_LOSSY).to_json())
     assert 0 < file.stat().st_size <= 300_000
-    assert len(_packets(file)) > 100
+    assert len(packets_of(file)) > 100
 
 
 def test_a_pipe_that_closes_leaves_the_run_alone(tmp_path):
@@ -384,85 +360,7 @@ def test_a_killed_run_leaves_a_file_that_opens(tmp_path):
     whole = _whole_blocks(data)
     assert len(data) - len(whole) < 200, "no more than the last packet is cut"
     file.write_bytes(whole)
-    assert len(_packets(file)) > 1000
-
-
-#: The members that qlog's schema of QUIC's events (draft-ietf-quic-qlog-quic-events-04) has of what
-#: is written, as far as they are needed; the others are optional. Other members are not allowed.
-_COUNT = {"type": "integer", "minimum": 0}
-_RTT = {"type": "number", "minimum": 0}
-
-
-def _object(needed, optional=()):
-    return {
-        "type": "object", "required": [*needed], "properties": {**needed, **dict(optional)},
-        "additionalProperties": False,
-    }  # fmt: skip
-
-
-_HEADER = _object({"packet_type": {"enum": ["initial", "handshake", "1RTT"]},
-                   "packet_number": _COUNT})  # fmt: skip
-_RANGES = {
-    "type": "array", "minItems": 1, "items": {"type": "array", "items": _COUNT, "maxItems": 2},
-}  # fmt: skip
-_FRAMES = {
-    "stream": _object({"stream_id": _COUNT, "offset": _COUNT, "length": _COUNT, "frame_type": {}},
-                      {"fin": {"type": "boolean"}}),
-    "ack": _object({"frame_type": {}, "acked_ranges": _RANGES}, {"ack_delay": _RTT}),
-    "max_data": _object({"frame_type": {}, "maximum": _COUNT}),
-    "max_stream_data": _object({"frame_type": {}, "stream_id": _COUNT, "maximum": _COUNT}),
-    "ping": _object({"frame_type": {}}),
-    "unknown": _object({"frame_type": {}, "raw_frame_type": _COUNT}),
-}  # fmt: skip
-_PACKET = _object(
-    {
-        "header": _HEADER,
-        "raw": _object({"length": _COUNT}, {"payload_length": _COUNT}),
-        "frames": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "properties": {"frame_type": {"enum": [*_FRAMES]}},
-                "allOf": [
-                    {"if": {"properties": {"frame_type": {"const": name}}}, "then": frame}
-                    for name, frame in _FRAMES.items()
-                ],
-            },
-        },
-    }
-)
-_EVENTS = {
-    "transport:packet_sent": _PACKET,
-    "transport:packet_received": _PACKET,
-    "recovery:packet_lost": _object({"header": _HEADER}),
-    "recovery:congestion_state_updated": _object({"old": {"type": "string"}, "new": {}}),
-    "recovery:metrics_updated": _object(
-        {"congestion_window": _COUNT, "bytes_in_flight": _COUNT},
-        dict.fromkeys(("smoothed_rtt", "latest_rtt", "min_rtt", "ssthresh", "pacing_rate"), _RTT),
-    ),
-}  # fmt: skip
-
-
-def _log(file, side):
-    """Return the events of a log, which follow qlog's schema."""
-    header, *events = map(json.loads, file.read_text().split("\x1e")[1:])
-    assert (header["qlog_format"], header["qlog_version"]) == ("JSON-SEQ", "0.3")
-    assert header["trace"]["vantage_point"] == {"type": side}
-    times = [event["time"] for event in events]
-    assert times == sorted(times)
-    validators = {name: Draft202012Validator(schema) for name, schema in _EVENTS.items()}
-    for event in events[:500]:
-        validators[event["name"]].validate(event["data"])
-    return events
-
-
-def _numbers(events, name, kind=None):
-    """Return the numbers of packets; ``kind``: those with such a frame."""
-    return [
-        it["data"]["header"]["packet_number"] for it in events
-        if it["name"] == name
-        and (kind is None or any(it["frame_type"] == kind for it in it["data"]["frames"]))
-    ]  # fmt: skip
+    assert len(packets_of(file)) > 1000
 
 
 @pytest.mark.parametrize("tunnel", ["none", "gost-relay-ws", "hysteria2", "vtun", "quic"])
@@ -475,17 +373,17 @@ def test_logs_have_the_packets_of_the_result(tunnel, tmp_path):
     name, role = ("flow0", "app") if tunnel in ("none", "quic") else ("carrier0", "carrier")
     leg = next(it for it in result.connections if it.name == role)
     client, server = (
-        _log(tmp_path / "logs" / f"{name}-{side}.sqlog", side) for side in ("client", "server")
+        log_of(tmp_path / "logs" / f"{name}-{side}.sqlog", side) for side in ("client", "server")
     )
-    sent = _numbers(client, "transport:packet_sent")
-    received = _numbers(server, "transport:packet_received")
+    sent = numbers_of(client, "transport:packet_sent")
+    received = numbers_of(server, "transport:packet_received")
     assert sent == sorted(set(sent))
     assert len(set(received)) == len(received)
     assert set(received) < set(sent)
-    lost = _numbers(client, "recovery:packet_lost")
+    lost = numbers_of(client, "recovery:packet_lost")
     assert len(lost) == len(set(lost)) > 0
     assert set(lost).isdisjoint(received)
-    data = _numbers(client, "transport:packet_sent", "stream")
+    data = numbers_of(client, "transport:packet_sent", "stream")
     assert len(data) == leg.segments
     acked = {
         number
@@ -507,7 +405,7 @@ def test_logs_have_the_packets_of_the_result(tunnel, tmp_path):
 def test_logs_of_tcp_count_its_repairs(tmp_path):
     capture = tc.Capture(qlog=tmp_path)
     result = tc.run(_LOSSY, capture=capture)
-    lost = _numbers(_log(tmp_path / "flow0-client.sqlog", "client"), "recovery:packet_lost")
+    lost = numbers_of(log_of(tmp_path / "flow0-client.sqlog", "client"), "recovery:packet_lost")
     sender = result.connections[0]
     # Probes of the tail repeat what does not count as lost.
     assert sender.retransmits - sender.tail_loss_probes <= len(lost) <= sender.retransmits
@@ -520,7 +418,7 @@ def test_logs_end_at_their_limit(tmp_path):
     for side in ("client", "server"):
         file = tmp_path / f"flow0-{side}.sqlog"
         assert file.stat().st_size <= 20_000
-        assert len(_log(file, side)) > 50
+        assert len(log_of(file, side)) > 50
 
 
 def _narrow(tmp_path, at, too_big, **keys):

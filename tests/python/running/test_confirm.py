@@ -12,6 +12,7 @@ from tunnelcc.errors import ConfigError
 from tunnelcc.running.confirm import THOROUGH, Confirmer, confirm
 from tunnelcc.scenario.relax import changes
 from tunnelcc.words import findings
+from two_paths import PATHS, experiment_with, flow_with, links_with
 
 FAST = {"rate": "100Mbps", "rtt": "40ms"}
 SILENT = {**FAST, "mtu": 1280, "too_big": "silent", "fragments": "drop"}
@@ -320,6 +321,26 @@ def test_each_change_changes_the_key_that_it_names():
         assert name in told
     for name, change in told.items():
         assert tc.relax(experiment, name).table() != before, (name, change)
+
+
+@pytest.mark.parametrize("whose", ["flow", "carrier", "bonding"])
+def test_links_of_all_paths_may_limit(whose):
+    flow = flow_with()
+    if whose == "flow":
+        ends = {"from": "router", "to": "relay"}
+        table = {"network": {"links": links_with()}, "flows": [{**ends, "mptcp": PATHS}]}
+        experiment = tc.Experiment.parse(table)
+    elif whose == "carrier":
+        experiment = experiment_with({"name": "gost-quic", "mpquic": PATHS}, flow)
+    else:
+        uplinks = {"routes": [["router", "mast", "relay"]], "use": "weights"}
+        flow["route"] = ["pc", "router", "isp", "relay", "server"]
+        experiment = experiment_with({"name": "wireguard", "uplinks": uplinks}, flow)
+    found = changes(experiment)
+    for link in ("dsl", "lte", "lte-far"):
+        assert f"network.links.{link}.rate" in found
+    network = experiment.resolved
+    assert [step.link for step in network.bottlenecks] == ["dsl", "lte"]
 
 
 def test_a_key_that_cannot_be_relaxed_is_refused_with_the_nearest_name():

@@ -136,6 +136,24 @@ RUNS = {
         "flows": {"cc": "cubic", "count": 2},
         "tunnel": {"name": "gost-relay-ws", "cc": "bbr", "chain": [{}], "under": "wireguard"},
     },
+    # Two paths at once, one of which is cut.
+    "mptcp": {
+        "network": {
+            "links": {
+                "a": {
+                    "between": ["client", "x"],
+                    "rate": "20Mbps",
+                    "rtt": "20ms",
+                    "loss_steps": [["2s", "100%"]],
+                },
+                "a-far": {"between": ["x", "server"], "rate": "1Gbps", "rtt": "1ms"},
+                "b": {"between": ["client", "y"], "rate": "5Mbps", "rtt": "60ms", "loss": "0.1%"},
+                "b-far": {"between": ["y", "server"], "rate": "1Gbps", "rtt": "1ms"},
+            }
+        },
+        "flows": {"from": "client", "to": "server", "mptcp": {"paths": ["a", "b"]}},
+        "path": {"phase": "0"},
+    },
     # Two bottlenecks, a flow over both and one over each, and a tunnel for one flow.
     "parking-lot": {
         "path": PATH,

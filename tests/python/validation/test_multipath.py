@@ -14,9 +14,11 @@ from helpers import ROOT, load_script
 BESIDE = load_script(ROOT / "results/multipath/beside.py")
 ANSWERS = BESIDE.answers("multipath")
 
-#: Pairs whose goodput misses by more than 10 %, and by how much (%). One path has a quarter of the
-#: other one's rate, and the algorithm is CUBIC; why Linux then gets more is not known.
-KNOWN = {"rate-1": -18.9, "down-2": -10.6}
+#: Pairs whose goodput misses by more than 10 %, and by how much (%). With six seeds, Linux carries
+#: 2.4 to 2.7 Mbit/s; here it is 1.9 to 2.4, because the fast path, which is cut for four seconds,
+#: waits more often for room in the send buffer. The other path has a quarter of its rate and three
+#: times its RTT. Why is not known.
+KNOWN = {"back-1": -18.1}
 
 
 def test_there_are_forty():
