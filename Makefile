@@ -189,10 +189,13 @@ contrib: setup ## Write sockets and tunnels as a module for ns-3's source tree t
 	@$(BIN)/python waf-config/contrib.py build/contrib/tunnelcc
 	@echo "Copy build/contrib/tunnelcc to contrib/ of ns-3's source tree"
 
+# npm removes what it is not told of: all that drives a browser is named at once.
+NPM := npm install --silent --no-save --no-audit --no-fund --prefix build/browser \
+    puppeteer-core@24 axe-core@4 typescript@5 @types/node@20
+
 .PHONY: check-laboratory
 check-laboratory: docs ## Use the laboratory in Chromium and Firefox (needs both, and npm)
-	@npm install --silent --no-save --no-audit --no-fund --prefix build/browser \
-	    puppeteer-core@24 axe-core@4 typescript@5 @types/node@20
+	@$(NPM)
 	@$(BIN)/python docs/laboratory build/laboratory
 	@build/browser/node_modules/.bin/tsc --noEmit --allowJs --checkJs --strict --target es2022 \
 	    --module esnext --moduleResolution bundler --lib es2024,dom,dom.iterable --types node \
@@ -201,7 +204,7 @@ check-laboratory: docs ## Use the laboratory in Chromium and Firefox (needs both
 
 .PHONY: check-sliders
 check-sliders: setup $(VENV)/ready-notebooks ## Move the sliders of lessons in Jupyter Lab, in Chromium (needs it and npm; LESSONS=notebooks/03-bbr.md for one)
-	@npm install --silent --no-save --no-audit --no-fund --prefix build/browser puppeteer-core@24
+	@$(NPM)
 	@rm -rf build/sliders
 	@$(BIN)/python notebooks/handouts.py build/sliders $(or $(LESSONS),$(NOTEBOOKS))
 	@node tests/browser/check_sliders.mjs build/browser $(BIN)/python build/sliders/students
@@ -209,7 +212,7 @@ check-sliders: setup $(VENV)/ready-notebooks ## Move the sliders of lessons in J
 PAGES ?=
 .PHONY: check-pages
 check-pages: docs ## Look at all pages of the site in Chromium with axe, in light and dark, and on a phone (needs it and npm; PAGES=questions/ for some)
-	@npm install --silent --no-save --no-audit --no-fund --prefix build/browser puppeteer-core@24 axe-core@4
+	@$(NPM)
 	@node tests/browser/check_site.mjs build/browser build/site $(PAGES)
 
 .PHONY: asan-tree

@@ -129,7 +129,7 @@ TRY = {
     ),
     "notebooks/08-one-carrier-or-many": (
         "preset=one-carrier-or-many",
-        "compare gost-relay-wss, wireguard and openvpn-tcp",
+        "set other flows to 1, as in the lesson, and compare wireguard and openvpn-tcp",
     ),
     "notebooks/09-who-repairs-loss": (
         "preset=fec-or-arq",

@@ -18,7 +18,11 @@ def sweep(name: str, axes: dict[str, Any], flows: list[Any], seeds: int = 3) -> 
 
 
 def run(
-    tunnel: str, loss: float = 0.0, count: int = 4, seed: int = 1, cc: str = "cubic"
+    tunnel: str | dict[str, Any],
+    loss: float = 0.0,
+    count: int = 4,
+    seed: int = 1,
+    cc: str = "cubic",
 ) -> tc.Result:
     """Run `count` applications through a tunnel."""
     experiment = tc.Experiment(

@@ -125,11 +125,20 @@ def _again(table, name=""):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("folder", ["calls", "curves", "mixtures", "repair"])
-def test_other_seeds_say_the_same(folder, tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    ("folder", "script"),
+    [
+        ("calls", "draw"),
+        ("curves", "draw"),
+        ("mixtures", "draw"),
+        ("repair", "draw"),
+        ("repair", "accelerators"),
+    ],
+)
+def test_other_seeds_say_the_same(folder, script, tmp_path, monkeypatch):
     """A mean beside one of three other seeds: within a fifth, or how far seeds differ."""
     monkeypatch.chdir(tmp_path)
-    draw = load_script(ROOT / "results" / folder / "draw.py")
+    draw = load_script(ROOT / "results" / folder / f"{script}.py")
     used = [it for text in PAGES.values() for it in NUMBERS.used(text)]
     for name, rows in draw.TABLES.items():
         wanted = [it for it in used if it.file == name]
