@@ -176,7 +176,7 @@ class Direct(Windows):
         top = float(np.max(values[after])) - self.base
         if top <= 3 * self.margin:
             return none
-        if found.cc.startswith("bbr"):
+        if found.has_bbr:
             return estimate("buffer", 2 * top, 0.9 * top, inf, "not_filled")
         peaks = self._peaks
         if len(peaks) < 2:

@@ -129,7 +129,7 @@ class Windows:
         """Whether RTTs stay while what is in flight changes: no queue has ever grown."""
         found = self.reading
         rtts = found.rtts_after
-        if len(rtts) < 8 or found.cc.startswith("bbr"):
+        if len(rtts) < 8 or found.has_bbr:
             return False
         cwnds = np.concatenate([it.cwnd[it.time > found.since] for it in found.streams])
         cwnds = cwnds[np.isfinite(cwnds)]
@@ -271,7 +271,7 @@ class Windows:
         if len(found.streams) == 1 and len(known) > 3:
             middle = float(np.median(self.rates)) / self.per_packet if len(self.rates) else 0.0
             return bool(np.median(known) < _BURSTS * middle)
-        if found.cc.startswith("bbr") or not found.cwnd > 0:
+        if found.has_bbr or not found.cwnd > 0:
             return True
         return bool(found.in_flight >= _FILLED * found.cwnd)
 
