@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Any
 
 import numpy as np
 
-from tunnelcc.formats.measurement import Pings, list_of, number, table_of
+from tunnelcc.formats.measurement import Pings, check_clock, list_of, number, table_of
 
 _NUMBER = r"(\d{1,9}(?:\.\d{1,9})?)"
 _AT = r"^(?:\[(?P<at>\d{1,12}(?:\.\d{1,9})?)\] )?"
@@ -29,21 +30,26 @@ def read(text: str) -> Pings | None:
     """Return the pings of a text; None if it has fewer than two answers.
 
     Duplicates count once. Without the last lines of ping, what is missing between the first and the
-    last answer is lost.
+    last answer is lost. Raises ClockError.
     """
+    latest = math.nan
     rtts: dict[int, float] = {}
     times: dict[int, float] = {}
     hop: re.Match[str] | None = None
     raw: dict[int, list[float]] = {}
     missing: set[int] = set()
-    for line in text.splitlines():
+    for row, line in enumerate(text.splitlines(), 1):
         if len(line) > _LONGEST_LINE:
             continue
         if match := _ANSWER.search(line) or _FPING.search(line):
             place = int(match["seq"])
             rtts.setdefault(place, float(match["ms"]) / 1e3)
             if match["at"]:
-                times.setdefault(place, float(match["at"]))
+                at = float(match["at"])
+                if times:
+                    check_clock(f"line {row}", latest, at)
+                latest = at
+                times.setdefault(place, at)
         elif match := _MISSING.search(line):
             missing.add(int(match["seq"]))
         elif match := _HOP.search(line):

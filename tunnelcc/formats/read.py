@@ -12,7 +12,7 @@ from pathlib import Path
 from tunnelcc import system
 from tunnelcc.errors import ConfigError, Problem
 from tunnelcc.formats import capture, flent, iperf2, iperf3, ping, speedtest, ss
-from tunnelcc.formats.measurement import Measurement
+from tunnelcc.formats.measurement import ClockError, Measurement
 
 #: An hour of iperf3 with 16 streams and 10 samples a second has 150 MB.
 _MOST_BYTES = 2**28
@@ -37,6 +37,10 @@ def read(file: Path, option: str = "--measured") -> Measurement:
             if data[:2] == b"\x1f\x8b":
                 data = _unzipped(data)
             found = _of_text(str(file), data.decode(), option)
+    except ClockError as error:
+        raise ConfigError(
+            Problem(option, str(file), "times of one clock that only goes on", str(error))
+        ) from None
     except (OSError, UnicodeDecodeError, zlib.error) as error:
         expected = "a text file or capture that can be read"
         hint = getattr(error, "strerror", None) or "it is neither text nor a capture"

@@ -263,3 +263,46 @@ def test_rtts_and_windows_of_a_capture_away_from_the_sender_are_left_out(run, tm
                        "--plot", tmp_path / "it.png")  # fmt: skip
     assert code == 0, err
     assert "its RTTs and windows are left out" in err
+
+
+def set_back(log, by, start):
+    """Return a log of ss whose times are earlier, from a sample on."""
+    parts = [SS.format(1700.0 + k - by * (k >= start), size) for k, size in log]
+    return "".join(parts)
+
+
+@pytest.mark.parametrize("by", [1.5, 1200, -200_000])
+def test_a_log_whose_clock_was_set_is_refused_at_its_line(tmp_path, by):
+    samples = [(k, 1_000_000 * k) for k in range(1, 7)]
+    assert len(of(tmp_path, set_back(samples, 0, 4)).streams[0].time) == 5
+    with pytest.raises(tc.ConfigError) as caught:
+        of(tmp_path, set_back(samples, by, 4))
+    assert "line 12:" in caught.value.problems[0].hint
+
+
+def test_pings_whose_clock_was_set_back_are_refused_at_their_line(tmp_path):
+    pings = "".join(f"[{at}.5] 64 bytes: icmp_seq={at} ttl=9 time=40 ms\n" for at in (1, 2, 3))
+    assert of(tmp_path, pings).pings.times.tolist() == [1.5, 2.5, 3.5]
+    with pytest.raises(tc.ConfigError) as caught:
+        of(tmp_path, pings.replace("[3.5]", "[0.5]"))
+    assert "line 3:" in caught.value.problems[0].hint
+
+
+@pytest.mark.parametrize("writer", [dpkt.pcap.Writer, dpkt.pcapng.Writer])
+def test_a_capture_with_a_time_of_no_clock_is_refused_at_its_packet(tmp_path, writer):
+    """Packets of several interfaces are a little out of order in real captures."""
+
+    def written(time_of_the_third):
+        kept = io.BytesIO()
+        out = writer(kept)
+        for number in range(300):
+            time = 1000 + 0.01 * number if number != 2 else time_of_the_third
+            out.writepkt(segment(1 + 1000 * number, 1, 1000), ts=time)
+            out.writepkt(segment(1, 1 + 1000 * (number + 1), 0, back=True), ts=time)
+        return kept.getvalue()
+
+    assert of(tmp_path, written(1000.005)).streams
+    for wrong in (3.0, 1_000_000.0):
+        with pytest.raises(tc.ConfigError) as caught:
+            of(tmp_path, written(wrong))
+        assert "packet 5:" in caught.value.problems[0].hint

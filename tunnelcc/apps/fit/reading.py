@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tunnelcc.errors import ConfigError, Problem
-from tunnelcc.formats.measurement import Measurement, Pings, Stream
+from tunnelcc.formats.measurement import LONGEST, Measurement, Pings, Stream
 
 # The start of a flow, which steady values leave out: this time (s), or this part of short ones.
 _START, _PART = 3.0, 0.3
@@ -22,8 +22,8 @@ _LEAST_PINGS, _JITTERS, _LEAST_JITTER = 10, 0.01, 5e-4
 _LATE = 0.5
 # Flows that start later than the first by more than this (s) have times of their own.
 _LATER = 0.2
-# What a path can have, and a day: files of strangers may tell anything.
-RTTS, RATES, _MOST_SECONDS = (1e-6, 60.0), (1e3, 1e11), 86400.0
+# What a path can have: files of strangers may tell anything.
+RTTS, RATES = (1e-6, 60.0), (1e3, 1e11)
 #: Header of IP and TCP with timestamps, bytes: path.rate is of IP packets.
 HEADER = 52
 # A flow with this part of window / RTT is limited by that window.
@@ -305,7 +305,7 @@ def reading(measured: Measurement, congestion: str | None = None) -> Reading:
         measured = replace(measured, epoch=measured.epoch + begin)
     measured = replace(measured, streams=streams)
     end = float(measured.time[-1])
-    if not end <= _MOST_SECONDS:
+    if not end <= LONGEST:
         raise ConfigError(Problem("fit", measured.source, "a measurement of at most a day"))
     since = _START if end >= 2 * _START else _PART * end
     # A flow of which a file does not tell has what the others have.
