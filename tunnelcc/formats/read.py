@@ -7,12 +7,13 @@ import errno
 import json
 import re
 import zlib
+from dataclasses import replace
 from pathlib import Path
 
 from tunnelcc import system
 from tunnelcc.errors import ConfigError, Problem
 from tunnelcc.formats import capture, flent, iperf2, iperf3, ping, speedtest, ss
-from tunnelcc.formats.measurement import ClockError, Measurement
+from tunnelcc.formats.measurement import ClockError, Measurement, Stream
 
 #: An hour of iperf3 with 16 streams and 10 samples a second has 150 MB.
 _MOST_BYTES = 2**28
@@ -45,9 +46,15 @@ def read(file: Path, option: str = "--measured") -> Measurement:
         expected = "a text file or capture that can be read"
         hint = getattr(error, "strerror", None) or "it is neither text nor a capture"
         raise ConfigError(Problem(option, str(file), expected, hint)) from None
+    found = replace(found, streams=_sampled(found.streams), reverse=_sampled(found.reverse))
     if not found.streams and found.pings is None and not found.counters:
         raise ConfigError(Problem(option, str(file), _EXPECTED, _reason(data)))
     return found
+
+
+def _sampled(streams: list[Stream]) -> list[Stream]:
+    """Return the connections that have a sample: of one moment, nothing is known over time."""
+    return [it for it in streams if len(it.time)]
 
 
 # What a file is that has no flow: a pattern → in words.

@@ -306,3 +306,11 @@ def test_a_capture_with_a_time_of_no_clock_is_refused_at_its_packet(tmp_path, wr
         with pytest.raises(tc.ConfigError) as caught:
             of(tmp_path, written(wrong))
         assert "packet 5:" in caught.value.problems[0].hint
+
+
+def test_a_connection_whose_samples_are_of_one_moment_is_no_flow(tmp_path):
+    at_once = "".join(SS.format(1701.0, 1_000_000 * k) for k in (1, 2, 3))
+    with pytest.raises(tc.ConfigError):
+        of(tmp_path, at_once)
+    other = "".join(SS.format(1701.0 + k, 1_000_000 * k) for k in (1, 2)).replace(":40000", ":7")
+    assert len(of(tmp_path, at_once + other).streams) == 1
