@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import codecs
 import errno
 import json
 import re
@@ -37,7 +38,7 @@ def read(file: Path, option: str = "--measured") -> Measurement:
         else:
             if data[:2] == b"\x1f\x8b":
                 data = _unzipped(data)
-            found = _of_text(str(file), data.decode(), option)
+            found = _of_text(str(file), _decoded(data), option)
     except ClockError as error:
         raise ConfigError(
             Problem(option, str(file), "times of one clock that only goes on", str(error))
@@ -50,6 +51,12 @@ def read(file: Path, option: str = "--measured") -> Measurement:
     if not found.streams and found.pings is None and not found.counters:
         raise ConfigError(Problem(option, str(file), _EXPECTED, _reason(data)))
     return found
+
+
+def _decoded(data: bytes) -> str:
+    """Return text, of whichever Unicode its first bytes tell: PowerShell's > writes UTF-16."""
+    is_wide = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    return data.decode("utf-16" if is_wide else "utf-8-sig")
 
 
 def _sampled(streams: list[Stream]) -> list[Stream]:
@@ -76,10 +83,11 @@ def _reason(data: bytes) -> str:
     """Return what is wrong with a file that has no flow and no pings, "" if it is not known."""
     if capture.is_capture(data):
         return "no connection over TCP of it has 100 kB of data with its ACKs, or it is cut off"
-    text = data[: 2**20].decode(errors="replace")
+    whole = _decoded(data)
+    text = whole[: 2**20]
     if text.lstrip()[:1] == "{":
         try:
-            json.loads(data.decode())
+            json.loads(whole)
         except json.JSONDecodeError as error:
             return f"its JSON ends, or is wrong, at line {text.count(chr(10), 0, error.pos) + 1}"
     for pattern, words in _REASONS.items():

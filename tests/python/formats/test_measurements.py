@@ -314,3 +314,16 @@ def test_a_connection_whose_samples_are_of_one_moment_is_no_flow(tmp_path):
         of(tmp_path, at_once)
     other = "".join(SS.format(1701.0 + k, 1_000_000 * k) for k in (1, 2)).replace(":40000", ":7")
     assert len(of(tmp_path, at_once + other).streams) == 1
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-be"])
+def test_files_of_windows_are_read_whatever_their_unicode(tmp_path, plain_result, encoding):
+    """PowerShell writes UTF-16, and a mark of the order of bytes."""
+    mark = "\ufeff" if encoding == "utf-16-be" else ""
+    written = json.dumps(iperf3.write(plain_result))
+    found = of(tmp_path, (mark + written).encode(encoding))
+    assert len(found.streams) == len(of(tmp_path, written).streams) > 0
+    assert of(tmp_path, (mark + PING).encode(encoding)).pings.sent == 5
+    with pytest.raises(tc.ConfigError) as caught:
+        of(tmp_path, (mark + written[:-9]).encode(encoding))
+    assert "its JSON ends" in caught.value.problems[0].hint
