@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Output of ``ping`` (iputils, BusyBox, macOS), ``fping``, ``mtr``: RTTs, and what is missing."""
+"""Output of ``ping`` (iputils, BusyBox, macOS, Windows), ``fping``, ``mtr``: RTTs, and what is missing."""
 
 from __future__ import annotations
 
@@ -23,6 +23,12 @@ _HOP = re.compile(
     rf"^\s*\d+\.\|-- \S+ +{_NUMBER}% +(\d{{1,9}}) +{_NUMBER} +{_NUMBER} +{_NUMBER} +{_NUMBER} "
 )
 _RAW = re.compile(r"^p (\d{1,3}) (\d{1,9}) \d+$")
+# Windows' answers have no number, and are in the user's language, if not in its code page.
+_WINDOWS = re.compile(r": .*[=<](\d{1,9}) ?(?:\S{1,6} TTL=\d{1,3}|ms)\s*$")
+_WINDOWS_COUNTS = re.compile(
+    r"= ?(\d{1,9})\D{1,40}= ?(\d{1,9})\D{1,40}= ?\d{1,9}\s{1,9}\([^)]{0,40}%"
+)
+_ALL_COUNTS = _COUNTS, _FPING_COUNTS, _WINDOWS_COUNTS
 _LONGEST_LINE = 4096
 
 
@@ -54,11 +60,13 @@ def read(text: str) -> Pings | None:
             missing.add(int(match["seq"]))
         elif match := _HOP.search(line):
             hop = match
+        elif match := _WINDOWS.search(line):
+            rtts[len(rtts)] = float(match[1]) / 1e3
         elif match := _RAW.search(line):
             raw.setdefault(int(match[1]), []).append(float(match[2]) / 1e6)
     if len(rtts) >= 2:
         tail = text[-_LONGEST_LINE:]
-        counts = _COUNTS.search(tail) or _FPING_COUNTS.search(tail)
+        counts = next(filter(None, (it.search(tail) for it in _ALL_COUNTS)), None)
         sent = int(counts[1]) if counts else max({*rtts} | missing) - min({*rtts} | missing) + 1
         known = np.array([*times.values()]) if times.keys() == rtts.keys() else np.empty(0)
         return Pings(np.array([*rtts.values()]), max(sent, len(rtts)), known)

@@ -54,9 +54,14 @@ def read(file: Path, option: str = "--measured") -> Measurement:
 
 
 def _decoded(data: bytes) -> str:
-    """Return text, of whichever Unicode its first bytes tell: PowerShell's > writes UTF-16."""
+    """Return text, of whichever Unicode its first bytes tell: PowerShell's > writes UTF-16.
+
+    In text of a code page, only words are lost. Raises UnicodeDecodeError for what is none.
+    """
     is_wide = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
-    return data.decode("utf-16" if is_wide else "utf-8-sig")
+    is_text = b"\0" not in data
+    return data.decode("utf-16" if is_wide else "utf-8-sig",
+                       "replace" if is_text else "strict")  # fmt: skip
 
 
 def _sampled(streams: list[Stream]) -> list[Stream]:

@@ -327,3 +327,27 @@ def test_files_of_windows_are_read_whatever_their_unicode(tmp_path, plain_result
     with pytest.raises(tc.ConfigError) as caught:
         of(tmp_path, (mark + written[:-9]).encode(encoding))
     assert "its JSON ends" in caught.value.problems[0].hint
+
+
+@pytest.mark.parametrize(
+    ("line", "counts", "encoding"),
+    [
+        ("Reply from 10.0.0.1: bytes=32 time={}ms TTL=64",
+         "    Packets: Sent = 4, Received = 3, Lost = 1 (25% loss),", "utf-8"),
+        ("Reply from fd00::1: time={}ms",
+         "    Packets: Sent = 4, Received = 3, Lost = 1 (25% loss),", "utf-8"),
+        ("Antwort von 10.0.0.1: Bytes=32 Zeit={}ms TTL=64",
+         "    Pakete: Gesendet = 4, Empfangen = 3, Verloren = 1\n    (25% Verlust),", "cp850"),
+        ("Réponse de 10.0.0.1 : octets=32 temps={} ms TTL=64",
+         "    Paquets : envoyés = 4, reçus = 3, perdus = 1 (perte 25%),", "cp850"),
+        ("Ответ от 10.0.0.1: число байт=32 время={}мс TTL=64",
+         "    Пакетов: отправлено = 4, получено = 3, потеряно = 1\n    (25% потерь)", "cp866"),
+    ],
+)  # fmt: skip
+def test_pings_of_windows_are_read_in_any_language(tmp_path, line, counts, encoding):
+    lines = [line.format(it) for it in (40, 41, 40)]
+    text = "\r\n".join(["", *lines, "", "10.0.0.1:", counts, ""])
+    pings = of(tmp_path, text.encode(encoding)).pings
+    assert pings.rtts.tolist() == [0.040, 0.041, 0.040]
+    assert (pings.sent, pings.lost) == (4, 1)
+    assert of(tmp_path, text.replace("=40", "<1").encode(encoding)).pings.rtts.min() == 0.001

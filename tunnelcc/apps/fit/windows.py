@@ -63,9 +63,14 @@ def is_narrow(name: str, least: float, most: float) -> bool:
     return 0 < least <= most <= TELLS[name] * least
 
 
-def cut_of(rtt: float) -> float:
-    """Return what ping may cut from an RTT, s: it prints three digits, and fping and mtr as few."""
-    return next(it for least, it in _DIGITS if rtt >= least)
+def cut_of(rtts: Floats) -> float:
+    """Return what ping may cut from the least RTT, s.
+
+    It prints three digits, and fping and mtr as few; Windows' has whole milliseconds.
+    """
+    if np.allclose(1e3 * rtts, np.round(1e3 * rtts), rtol=0, atol=1e-6):
+        return _DIGITS[0][1]
+    return next(it for least, it in _DIGITS if rtts.min() >= least)
 
 
 @dataclass(frozen=True)
@@ -95,8 +100,10 @@ class Windows:
             mean = float(pings.rtts[1] if pings.is_summary else pings.rtts.mean()) - least
             own = 8 * _PING_BYTES / max(top, 1.0)
             # ping cuts what is behind three digits.
-            cut = cut_of(least)
-            ends.append((0.985 * least - own - 4 * mean / count - 1e-4, least + cut))
+            cut = cut_of(pings.rtts)
+            # Of Windows, <1ms may be anything below it.
+            begin = 0.985 * least - own - 4 * mean / count - 1e-4 if least > cut else 0.0
+            ends.append((begin, least + cut))
         least = found.raw_rtt
         if least > 0 and (pings is None or least < pings.rtts.min()):
             own = 8 * _HANDSHAKE_BYTES / max(top, 1.0)

@@ -469,3 +469,13 @@ def test_all_flows_of_an_application_have_its_rate():
     found = fits.direct(Measurement("made", [one, other]))
     assert found.limit == "application"
     assert [it["rate"] for it in found.table["flows"]] == ["2Mbps", "2Mbps"]
+
+
+def test_whole_milliseconds_of_pings_hide_what_is_behind_them():
+    """Windows cuts 40.9 ms to 40 ms, and anything below 1 ms to <1ms, which is read as 1 ms."""
+    measured = flow(48e6, 0.08)
+    for printed, truths in ((0.040, (0.040, 0.0409)), (0.001, (1e-5, 9e-4))):
+        pings = Pings(np.full(20, printed), 20)
+        found = fits.direct(Measurement("made", measured.streams, pings)).estimates["rtt"]
+        least, most = found.interval
+        assert all(least <= it <= most for it in truths)
