@@ -6,6 +6,7 @@ from __future__ import annotations
 import pytest
 
 import tunnelcc as tc
+from tunnelcc.plots.selection import Selection
 
 DUEL = {
     "path": {"rate": "5Mbps", "rtt": "20ms"},
@@ -112,3 +113,14 @@ def test_results_of_a_run_are_not_those_of_a_sweep(run, tmp_path):
     code, _, err = run("plot", file)
     assert code == 2
     assert "tunnelcc run --plot" in err
+
+
+def test_a_metric_without_a_value_at_what_is_chosen_tells_of_the_choice(store):
+    """At 10 ms, no pair of flows differs: another RTT has a value."""
+    made = tc.open(store / "duel")
+    made["jain"] = made["jain"].where(made["path.rtt"] > 0.015)
+    everywhere = Selection(made)
+    assert everywhere.metric_with_values("jain", "--y").name == "jain"
+    with pytest.raises(tc.ConfigError) as caught:
+        Selection(made, {"path.rtt": "10ms"}).metric_with_values("jain", "--y")
+    assert "--at" in caught.value.problems[0].expected
