@@ -124,3 +124,19 @@ def test_a_metric_without_a_value_at_what_is_chosen_tells_of_the_choice(store):
     with pytest.raises(tc.ConfigError) as caught:
         Selection(made, {"path.rtt": "10ms"}).metric_with_values("jain", "--y")
     assert "--at" in caught.value.problems[0].expected
+
+
+def test_commands_of_stores_take_the_name_that_a_sweep_prints(store, run, tmp_path):
+    """As STORE/NAME, whatever --store is."""
+    file = tmp_path / "x.csv"
+    assert run("store", "export", "alone", tmp_path / "same.csv", "--store", store)[0] == 0
+    assert run("store", "export", store / "alone", file)[0] == 0
+    assert file.read_bytes() == (tmp_path / "same.csv").read_bytes()
+    for command in ("ls", "show"):
+        plain = run("store", command, "alone", "--store", store)
+        assert run("store", command, store / "alone") == plain
+        assert plain[0] == 0
+    other = tmp_path / "other"
+    assert run("store", "merge", store, "--store", other)[0] == 0
+    assert run("store", "rm", other / "alone", other / "duel")[0] == 0
+    assert run("store", "ls", "--store", other)[1].startswith("0 runs")
