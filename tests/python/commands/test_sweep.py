@@ -705,3 +705,17 @@ def test_impossible_experiments_count_as_failed(run, tmp_path):
     assert code == 1
     _, out, _ = run("store", "ls", "--store", store)
     assert out.startswith("x: 4 runs, 2 failed, 0 missing\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "hint"),
+    [
+        (("--duration", "1s"), "--set duration="),
+        (("--rate", "1Mbps"), "--set path.rate="),
+        (("--axis", "path.loss=1%..5%"), "path.loss={from='1%', to='5%'"),
+    ],
+)
+def test_what_other_commands_take_is_told_as_it_is_written_here(run, arguments, hint):
+    code, _, err = run("sweep", *arguments)
+    assert code == 2
+    assert hint in err
