@@ -416,8 +416,8 @@ def _axis(text: str) -> tuple[str, Any]:
     if values.startswith(("[", "{")):
         return key, parse_value(values)
     if span := _SPAN.fullmatch(values):
-        ends = ", ".join(f"{name}='{it}'" for name, it in zip(("from", "to"), span.groups(), strict=True))
-        expected = f"its values, or a range with its steps: {key}={{{ends}, steps=5}}"
+        low, high = span.groups()
+        expected = f"values, or a range with steps: {key}={{from='{low}', to='{high}', steps=5}}"
         raise ConfigError(Problem("--axis", text, expected))
     listed = [scenarios.parse_text(key, value.strip()) for value in values.split(",")]
     return key, [value for value in listed if value != ""]

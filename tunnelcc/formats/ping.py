@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Output of ``ping`` (iputils, BusyBox, macOS, Windows), ``fping``, ``mtr``: RTTs, and what is missing."""
+"""Output of ``ping`` (Linux, macOS, Windows), ``fping``, ``mtr``: RTTs, and what is missing."""
 
 from __future__ import annotations
 

@@ -126,8 +126,8 @@ def print_fit(found: Fit) -> None:
     else:
         _print_limit(found)
     if reading.is_assumed and not reading.is_datagrams:
-        text = f"{reading.congestion[0]} is assumed, because the files do not tell: --cc names another"
-        out.print(text, markup=False)
+        text = "is assumed, because the files do not tell: --cc names another"
+        out.print(f"{reading.congestion[0]} {text}", markup=False)
     for name, it in told:
         if not it.is_told and not found.is_withdrawn:
             known, why = words.written(it)[1], words.reason(it.reason)

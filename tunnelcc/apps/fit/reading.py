@@ -329,7 +329,7 @@ def reading(measured: Measurement, congestion: str | None = None) -> Reading:
 
 
 def _group(it: Stream) -> tuple[float, str]:
-    """Return what flows of one entry of a scenario have in common: start (s), congestion control."""
+    """Return what flows of an entry of a scenario have in common: start (s), congestion control."""
     return (round(it.start, 1) if it.start > _LATER else 0.0), it.congestion
 
 
