@@ -140,3 +140,13 @@ def test_commands_of_stores_take_the_name_that_a_sweep_prints(store, run, tmp_pa
     assert run("store", "merge", store, "--store", other)[0] == 0
     assert run("store", "rm", other / "alone", other / "duel")[0] == 0
     assert run("store", "ls", "--store", other)[1].startswith("0 runs")
+
+
+def test_harm_has_no_table_of_dashes_where_all_flows_are_in_the_tunnel(run):
+    keys = ("--rate", "5Mbps", "--duration", "2s", "--tunnel", "wireguard", "--harm")
+    code, out, _ = run("run", *keys)
+    assert code == 0
+    assert "Harm of tunnels" not in out
+    assert "No flow is outside the tunnel" in out
+    out = run("run", *keys, "--flow", "cc=cubic", "--flow", "cc=cubic,tunnel=none")[1]
+    assert "Harm of tunnels" in out
