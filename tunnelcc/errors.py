@@ -94,6 +94,12 @@ class ConfigError(TunnelccError, ValueError):
         return ConfigError(*(problem.located_in(file) for problem in self.problems))
 
 
+def install(extra: str) -> str:
+    """Return the command that installs an extra of the package: in a clone, of the clone."""
+    is_clone = (Path(__file__).parents[1] / "pyproject.toml").exists()
+    return f"pip install {'-e ' if is_clone else ''}'{'.' if is_clone else 'tunnelcc'}[{extra}]'"
+
+
 def problems_in(key: str, check: Callable[[], object]) -> tuple[Problem, ...]:
     """Return the problems, below ``key``, of which ``check`` raises ConfigError."""
     try:

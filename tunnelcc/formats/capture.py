@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from tunnelcc.errors import ConfigError, Problem
+from tunnelcc.errors import ConfigError, Problem, install
 from tunnelcc.formats.measurement import (
     ClockError,
     Measurement,
@@ -153,7 +153,7 @@ def read(source: str, data: bytes, option: str) -> Measurement:
     try:
         import dpkt
     except ImportError:
-        expected = "another file, or the library dpkt: pip install 'tunnelcc[capture]'"
+        expected = f"another file, or the library dpkt: {install('capture')}"
         raise ConfigError(Problem(option, source, expected)) from None
     try:
         is_new = data[:4] == _MAGIC[-1]
