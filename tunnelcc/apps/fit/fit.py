@@ -127,7 +127,7 @@ class Fit:
         """
         missing = {name for name, it in self.estimates.items() if not it.is_told}
         tells = {
-            "ping": {"rtt"} if "rtt" in missing else set(),
+            "ping": missing & {"rtt"},
             "flows": {"rate"} if self.limit not in ("link", "policer") else set(),
             "cubic": {"rate", "buffer"} if self.reading.idle is not None else {"buffer"},
             "datagrams": {"loss"},
@@ -136,6 +136,8 @@ class Fit:
             tells["flows"], tells["cubic"] = {"rate", "buffer"}, set()
         if "rtt" in missing:  # without it, no queue is known
             tells["ping"] |= {"buffer", "rate"}
+        if self.reading.idle is not None:  # the files have them
+            tells["ping"] = set()
         found = [(name, tuple(sorted(of & missing))) for name, of in tells.items() if of & missing]
         return sorted(found, key=lambda it: -len(it[1]))
 

@@ -120,8 +120,9 @@ class Windows:
             low = max(low, 0.0)
             value = max(value, low, 0.3 * high)  # of very slow links, pings take longer
             is_told = is_narrow("rtt", low, high)
-            return estimate("rtt", value, low, high, why if is_told else "ping_before",
-                            is_told=is_told)  # fmt: skip
+            if not is_told:
+                why = "ping_before" if pings is None else "pings_differ"
+            return estimate("rtt", value, low, high, why, is_told=is_told)
         least = found.least_rtt
         if not least > 0:
             return estimate("rtt", _NO_RTT, 0.0, inf, "ping_before")

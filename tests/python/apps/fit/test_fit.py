@@ -479,3 +479,15 @@ def test_whole_milliseconds_of_pings_hide_what_is_behind_them():
         found = fits.direct(Measurement("made", measured.streams, pings)).estimates["rtt"]
         least, most = found.interval
         assert all(least <= it <= most for it in truths)
+
+
+def test_pings_that_were_given_are_not_asked_for():
+    few = Pings(np.array([0.040, 0.070, 0.055]), 3, is_loaded=False)
+    measured = flow(24e6, 0.08)
+    found = fits.direct(Measurement("made", measured.streams, few))
+    assert found.reading.idle is not None
+    assert not found.estimates["rtt"].is_told
+    assert "ping" not in dict(found.further)
+    assert found.estimates["rtt"].reason != Reason("ping_before")
+    without = fits.direct(measured)
+    assert "ping" in dict(without.further)
