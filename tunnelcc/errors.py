@@ -15,7 +15,7 @@ class TunnelccError(Exception):
     exit_code = 1
 
 
-# Who does not read all of what was expected still sees what was meant.
+# Whoever does not read all of what was expected still sees what is wrong.
 _LONG = 160
 
 
@@ -34,7 +34,7 @@ class Problem:
 
     def __str__(self) -> str:
         got = "" if self.value is MISSING else f" = {_show(self.value)}"
-        if self.hint.startswith("did you mean") and len(self.expected) > _LONG:
+        if self.hint and len(self.expected) > _LONG:
             files = "".join(f", in {file}" for file in self.files)
             return f"{self.key}{got}: {self.hint} (expected {self.expected}{files})"
         notes = "; ".join(filter(None, (self.hint, *(f"in {file}" for file in self.files))))
