@@ -16,7 +16,7 @@ class TunnelccError(Exception):
 
 
 # Whoever does not read all of what was expected still sees what is wrong.
-_LONG = 160
+_LONG = 500
 
 
 @dataclass(frozen=True)

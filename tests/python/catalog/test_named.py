@@ -175,4 +175,4 @@ def test_what_was_meant_is_told_before_all_names(run, name, meant):
 
 
 def test_an_old_bbr_is_the_newest(run):
-    assert "'bbr3'" in run("run", "--cc", "bbr2")[2].partition("expected")[0]
+    assert "did you mean 'bbr3'" in run("run", "--cc", "bbr2")[2]
