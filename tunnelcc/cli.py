@@ -861,7 +861,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except click.NoSuchOption as error:
         command = error.ctx.command if error.ctx is not None else cli
         options = [name for option in command.params for name in option.opts if name[:2] == "--"]
+        from tunnelcc.commands.options import KEYS
+
         hint = nearest(error.option_name, options)
+        key = KEYS.get(error.option_name.lstrip("-").replace("-", "_"), "")
+        if key and "--set" in options:
+            hint = f"did you mean '--set {key}=VALUE'?"
         text = f"no such option {error.option_name!r}" + (f" ({hint})" if hint else "")
         click.echo(f"tunnelcc: {text}", err=True)
         sys.exit(error.exit_code)

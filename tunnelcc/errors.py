@@ -15,6 +15,10 @@ class TunnelccError(Exception):
     exit_code = 1
 
 
+# Whoever does not read all of what was expected still sees what is wrong.
+_LONG = 500
+
+
 @dataclass(frozen=True)
 class Problem:
     """One wrong value: the key (``path.rate``), the value, and what was expected.
@@ -30,6 +34,9 @@ class Problem:
 
     def __str__(self) -> str:
         got = "" if self.value is MISSING else f" = {_show(self.value)}"
+        if self.hint and len(self.expected) > _LONG:
+            files = "".join(f", in {file}" for file in self.files)
+            return f"{self.key}{got}: {self.hint} (expected {self.expected}{files})"
         notes = "; ".join(filter(None, (self.hint, *(f"in {file}" for file in self.files))))
         hint = f" ({notes})" if notes else ""
         return f"{self.key}{got}: expected {self.expected}{hint}"
@@ -87,6 +94,12 @@ class ConfigError(TunnelccError, ValueError):
         return ConfigError(*(problem.located_in(file) for problem in self.problems))
 
 
+def install(extra: str) -> str:
+    """Return the command that installs an extra of the package: in a clone, of the clone."""
+    is_clone = (Path(__file__).parents[1] / "pyproject.toml").exists()
+    return f"pip install {'-e ' if is_clone else ''}'{'.' if is_clone else 'tunnelcc'}[{extra}]'"
+
+
 def problems_in(key: str, check: Callable[[], object]) -> tuple[Problem, ...]:
     """Return the problems, below ``key``, of which ``check`` raises ConfigError."""
     try:
@@ -135,7 +148,8 @@ _ELSEWHERE = {
     "from": "between", "to": "between", "nodes": "between", "bandwidth": "rate", "bw": "rate",
     "bitrate": "rate", "delay": "rtt", "latency": "rtt", "ping": "rtt", "limit": "buffer",
     "queue_size": "buffer", "max_queue_size": "buffer", "congestion": "cc", "algorithm": "cc",
-    "congestion_control": "cc", "parallel": "flows", "time": "duration",
+    "congestion_control": "cc", "parallel": "flows", "time": "duration", "bbr2": "bbr3",
+    "bbrv2": "bbr3", "bbrv3": "bbr3",
 }  # fmt: skip
 
 

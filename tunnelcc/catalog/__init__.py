@@ -83,6 +83,8 @@ def _parse(table: dict[str, Any]) -> Entry:
 
 #: What people call tunnels → entries that are such a tunnel.
 _CALLED = {
+    "anyconnect": ("openvpn-udp", "openvpn-tcp"),
+    "cloudflare-warp": ("wireguard", "connect-ip"),
     "esp": ("ipsec-esp",),
     "fec": ("udpspeeder", "tinyfecvpn", "sdwan-fec"),
     "clash": ("shadowsocks", "trojan", "vless-tls"),
@@ -98,9 +100,13 @@ _CALLED = {
     "ipsec": ("ipsec-esp",),
     "kcp": ("kcptun", "gost-kcp"),
     "masque": ("gost-quic",),
+    "mullvad": ("wireguard",),
     "naiveproxy": ("naive",),
+    "nginx": ("haproxy", "stunnel"),
+    "openconnect": ("openvpn-udp", "openvpn-tcp"),
     "openvpn": ("openvpn-udp", "openvpn-tcp"),
     "proxy": ("gost-socks5", "gost-http2", "ssh-forward"),
+    "psiphon": ("ssh-forward",),
     "outline": ("shadowsocks",),
     "quic": ("gost-quic", "tuic", "hysteria2"),
     "reality": ("vless-reality",),
@@ -118,7 +124,8 @@ _CALLED = {
     "vision": ("vless-vision",),
     "vless": ("vless-tls", "vless-ws", "vless-grpc", "vless-xhttp", "vless-reality"),
     "vmess": ("vmess-tls", "vmess-ws"),
-    "vpn": ("wireguard", "openvpn-udp", "ipsec-esp"),
+    "vpn": ("wireguard", "openvpn-udp", "openvpn-tcp", "ipsec-esp"),
+    "warp": ("wireguard", "connect-ip"),
     "websocket": ("gost-relay-ws", "gost-relay-wss"),
     "wg": ("wireguard",),
     "ws": ("gost-relay-ws",),

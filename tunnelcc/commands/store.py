@@ -62,6 +62,7 @@ def list_sweeps(directory: Path) -> None:
 
 def list_runs(directory: Path, name: str) -> None:
     """Print a line for each run of a sweep: id, axes, seed, and goodput or error."""
+    directory, name = _placed(directory, name)
     results = open_results(directory / name)
     tell_versions(directory / name, results.attrs)
     dims = results["goodput"].dims
@@ -81,6 +82,7 @@ def list_runs(directory: Path, name: str) -> None:
 
 def show(directory: Path, name: str) -> None:
     """Print the command that repeats a run and its metrics, or a sweep's declaration."""
+    directory, name = _placed(directory, name)
     store = _existing(directory)
     if name in store.sweep_names():
         record = store.sweep(name)
@@ -116,6 +118,15 @@ def _texts(metric: str, values: Sequence[Any]) -> list[str]:
 
 def remove(directory: Path, names: Sequence[str]) -> None:
     """Delete runs and sweeps."""
+    placed: dict[Path, list[str]] = {}
+    for name in names:
+        place, own = _placed(directory, name)
+        placed.setdefault(place, []).append(own)
+    for place, owns in placed.items():
+        _remove(place, owns)
+
+
+def _remove(directory: Path, names: Sequence[str]) -> None:
     store = _existing(directory)
     sweeps = store.sweep_names()
     runs = {name if name in sweeps else store.find(name) for name in names}
@@ -150,6 +161,7 @@ def verify(directory: Path, *, delete: bool) -> bool:
 def export(directory: Path, name: str, file: Path, *, series: bool) -> None:
     """Write a sweep's results, or a run's series, to a file."""
     exports.check_file(file)
+    directory, name = _placed(directory, name)
     store = _existing(directory)
     if name in store.sweep_names():
         exports.write(read_results(directory / name, series=series), file)
@@ -187,6 +199,12 @@ def merge(directory: Path, others: Sequence[Path]) -> None:
     for store in stores:
         runs, sweeps = target.merge(store)
         click.echo(f"{store.directory}: {runs} runs and {sweeps} sweeps are new in {directory}")
+
+
+def _placed(directory: Path, name: str) -> tuple[Path, str]:
+    """Return the store and the name in it: of STORE/NAME, as a sweep prints it, its own store."""
+    path = Path(name)
+    return (directory, name) if path.name == name else (path.parent, path.name)
 
 
 def _existing(directory: Path) -> Store:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import sys
 import threading
@@ -404,12 +405,20 @@ def declare(
     return found
 
 
+# LOW..HIGH, which searches take.
+_SPAN = re.compile(r"(\d[^,/]*?)\.\.(\d[^,/:]*)(?::\w+)?")
+
+
 def _axis(text: str) -> tuple[str, Any]:
     key, equals, values = (part.strip() for part in text.partition("="))
     if not equals or not key:
         raise ConfigError(Problem("--axis", text, "KEY=VALUE,VALUE,… such as path.loss=0,1%,5%"))
     if values.startswith(("[", "{")):
         return key, parse_value(values)
+    if span := _SPAN.fullmatch(values):
+        low, high = span.groups()
+        expected = f"values, or a range with steps: {key}={{from='{low}', to='{high}', steps=5}}"
+        raise ConfigError(Problem("--axis", text, expected))
     listed = [scenarios.parse_text(key, value.strip()) for value in values.split(",")]
     return key, [value for value in listed if value != ""]
 

@@ -217,10 +217,10 @@ def _number(where: str, text: str) -> float:
 def _check_time(where: str, time: float, latest: float | None) -> None:
     if latest is None and time != 0:
         raise UnitError(EXPECTED, f"{where}: the first time is {time:g} s; it must be 0")
-    if latest is not None and round(time * 1e9) <= round(latest * 1e9):
-        raise UnitError(EXPECTED, f"{where}: {time:g} s is not later than {latest:g} s")
     if time > _MAX_TIME:
         raise UnitError(EXPECTED, f"{where}: {time:g} s is later than {_MAX_TIME:g} s")
+    if latest is not None and (time < latest or round(time * 1e9) <= round(latest * 1e9)):
+        raise UnitError(EXPECTED, f"{where}: {time:g} s is not later than {latest:g} s")
 
 
 def _value(where: str, key: str, name: str, number: float) -> Any:
@@ -236,8 +236,8 @@ def _value(where: str, key: str, name: str, number: float) -> Any:
         raise UnitError(EXPECTED, f"{where}: a loss of {100 * value:g} % is not from 0 to 100 %")
     if key != "buffer":
         return value
-    whole = round(value)
-    if not 1 <= whole <= 2**40:
+    # What is infinite in this unit cannot be rounded.
+    if not (math.isfinite(value) and 1 <= (whole := round(value)) <= 2**40):
         raise UnitError(EXPECTED, f"{where}: a buffer of {value:g} is not from 1 to 2^40")
     return Buffer(packets=whole) if name == "buffer_packets" else Buffer(bytes=whole)
 

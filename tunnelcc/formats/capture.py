@@ -19,8 +19,14 @@ from typing import Any
 
 import numpy as np
 
-from tunnelcc.errors import ConfigError, Problem
-from tunnelcc.formats.measurement import Measurement, Stream, segment_size
+from tunnelcc.errors import ConfigError, Problem, install
+from tunnelcc.formats.measurement import (
+    ClockError,
+    Measurement,
+    Stream,
+    check_clock,
+    segment_size,
+)
 
 _MAGIC = (
     b"\xd4\xc3\xb2\xa1", b"\xa1\xb2\xc3\xd4", b"\x4d\x3c\xb2\xa1", b"\xa1\xb2\x3c\x4d",
@@ -40,6 +46,8 @@ _ANSWERS, _ANSWERS_IN = 0.1, 2e-3
 _MIDDLEBOX = 0.3
 # A handshake that takes less (s) is one whose packets have no times of their own.
 _CLOCK = 1e-6
+# Packets of several interfaces are written up to so late (s), after others of a connection.
+_LATE = 1.0
 _HALF = 2**31
 
 
@@ -140,12 +148,12 @@ def _signed(difference: int) -> int:
 def read(source: str, data: bytes, option: str) -> Measurement:
     """Return the connections of a capture that carry data, by their larger direction.
 
-    Raises ConfigError.
+    Raises ConfigError, ClockError.
     """
     try:
         import dpkt
     except ImportError:
-        expected = "another file, or the library dpkt: pip install 'tunnelcc[capture]'"
+        expected = f"another file, or the library dpkt: {install('capture')}"
         raise ConfigError(Problem(option, source, expected)) from None
     try:
         is_new = data[:4] == _MAGIC[-1]
@@ -156,6 +164,7 @@ def read(source: str, data: bytes, option: str) -> Measurement:
     ways: dict[Any, _Way] = {}
     scales: dict[Any, int] = {}
     handshakes: dict[Any, list[float]] = {}
+    latest: dict[Any, float] = {}
     count = 0
     packets = iter(reader)
     while count < _MOST_PACKETS:
@@ -165,7 +174,10 @@ def read(source: str, data: bytes, option: str) -> Measurement:
         except Exception:  # the end, or a damaged packet: what follows has no known beginning
             break
         try:
-            _packet(dpkt, reader.datalink(), float(time), packet, ways, scales, handshakes)
+            _packet(dpkt, reader.datalink(), float(time), packet, ways, scales, handshakes, latest,
+                    count)  # fmt: skip
+        except ClockError:
+            raise
         except Exception:  # a packet that is cut off, or of another protocol
             continue
     sending = {
@@ -200,7 +212,7 @@ def _back(key: Any) -> Any:
 
 def _packet(
     dpkt: Any, link: int, time: float, data: bytes, ways: dict[Any, _Way], scales: dict[Any, int],
-    handshakes: dict[Any, list[float]],
+    handshakes: dict[Any, list[float]], latest: dict[Any, float], count: int,
 ) -> None:  # fmt: skip
     kind = {1: dpkt.ethernet.Ethernet, 113: dpkt.sll.SLL}.get(link)
     if kind is not None:
@@ -215,6 +227,11 @@ def _packet(
     size = whole - 4 * tcp.off
     there = (ip.src, tcp.sport, ip.dst, tcp.dport)
     back = (ip.dst, tcp.dport, ip.src, tcp.sport)
+    both = max(there, back)
+    if both in latest or len(latest) < _MOST_CONNECTIONS:
+        before = latest.get(both, time)
+        check_clock(f"packet {count}", before, time, early=_LATE)
+        latest[both] = max(before, time)
     if tcp.flags & dpkt.tcp.TH_SYN:
         options = dict(dpkt.tcp.parse_opts(tcp.opts))
         wanted = options.get(dpkt.tcp.TCP_OPT_WSCALE)

@@ -17,6 +17,8 @@ Series = NDArray[np.float64]
 MSS = 1448
 # Linux's TCP_MIN_SND_MSS, and the largest packet of IP.
 _SMALLEST, LARGEST = 48, 65535
+#: Longer measurements (s) are none: files of strangers may tell anything.
+LONGEST = 86400.0
 # Our own files may name one of ns-3's: ns3::TcpHtcp.
 _WORD = re.compile(r"[\w-]+(?:::\w+)?")
 
@@ -32,6 +34,21 @@ def algorithm(told: object) -> str:
     Linux's names are words. The path of a file with an algorithm is none, and never runs.
     """
     return told if isinstance(told, str) and _WORD.fullmatch(told) else ""
+
+
+class ClockError(ValueError):
+    """Times of a file that no clock tells which is left alone."""
+
+
+def check_clock(where: str, before: float, time: float, *, early: float = 0.0) -> None:
+    """Raise ClockError if a time (s) is not one after ``before``, by at most a day.
+
+    ``where``: its place in the file. ``early``: by how much it may be before it.
+    """
+    step = time - before
+    if not -early <= step <= LONGEST:
+        way = "forward" if step > 0 else "back"
+        raise ClockError(f"{where}: the clock was set {way} by {abs(step):.6g} s")
 
 
 @dataclass(frozen=True)

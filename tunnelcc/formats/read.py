@@ -3,16 +3,18 @@
 
 from __future__ import annotations
 
+import codecs
 import errno
 import json
 import re
 import zlib
+from dataclasses import replace
 from pathlib import Path
 
 from tunnelcc import system
 from tunnelcc.errors import ConfigError, Problem
 from tunnelcc.formats import capture, flent, iperf2, iperf3, ping, speedtest, ss
-from tunnelcc.formats.measurement import Measurement
+from tunnelcc.formats.measurement import ClockError, Measurement, Stream
 
 #: An hour of iperf3 with 16 streams and 10 samples a second has 150 MB.
 _MOST_BYTES = 2**28
@@ -36,14 +38,35 @@ def read(file: Path, option: str = "--measured") -> Measurement:
         else:
             if data[:2] == b"\x1f\x8b":
                 data = _unzipped(data)
-            found = _of_text(str(file), data.decode(), option)
+            found = _of_text(str(file), _decoded(data), option)
+    except ClockError as error:
+        raise ConfigError(
+            Problem(option, str(file), "times of one clock that only goes on", str(error))
+        ) from None
     except (OSError, UnicodeDecodeError, zlib.error) as error:
         expected = "a text file or capture that can be read"
         hint = getattr(error, "strerror", None) or "it is neither text nor a capture"
         raise ConfigError(Problem(option, str(file), expected, hint)) from None
+    found = replace(found, streams=_sampled(found.streams), reverse=_sampled(found.reverse))
     if not found.streams and found.pings is None and not found.counters:
         raise ConfigError(Problem(option, str(file), _EXPECTED, _reason(data)))
     return found
+
+
+def _decoded(data: bytes) -> str:
+    """Return text, of whichever Unicode its first bytes tell: PowerShell's > writes UTF-16.
+
+    In text of a code page, only words are lost. Raises UnicodeDecodeError for what is none.
+    """
+    is_wide = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    is_text = b"\0" not in data
+    return data.decode("utf-16" if is_wide else "utf-8-sig",
+                       "replace" if is_text else "strict")  # fmt: skip
+
+
+def _sampled(streams: list[Stream]) -> list[Stream]:
+    """Return the connections that have a sample: of one moment, nothing is known over time."""
+    return [it for it in streams if len(it.time)]
 
 
 # What a file is that has no flow: a pattern → in words.
@@ -65,10 +88,11 @@ def _reason(data: bytes) -> str:
     """Return what is wrong with a file that has no flow and no pings, "" if it is not known."""
     if capture.is_capture(data):
         return "no connection over TCP of it has 100 kB of data with its ACKs, or it is cut off"
-    text = data[: 2**20].decode(errors="replace")
+    whole = _decoded(data)
+    text = whole[: 2**20]
     if text.lstrip()[:1] == "{":
         try:
-            json.loads(data.decode())
+            json.loads(whole)
         except json.JSONDecodeError as error:
             return f"its JSON ends, or is wrong, at line {text.count(chr(10), 0, error.pos) + 1}"
     for pattern, words in _REASONS.items():

@@ -7,7 +7,7 @@ import re
 
 import numpy as np
 
-from tunnelcc.formats.measurement import LARGEST, Stream, segment_size
+from tunnelcc.formats.measurement import LARGEST, Stream, check_clock, segment_size
 
 _TIME = re.compile(r"\s*(\d{1,12}(?:\.\d{1,9})?)\s*")
 _ADDRESSES = re.compile(r"(?:\S+\s+)?\d+\s+\d+\s+(\S+:(\S+))\s+(\S+:(\S+))")
@@ -47,7 +47,7 @@ Sample = dict[str, float]
 
 def read(text: str) -> tuple[list[Stream], float, bool]:
     """Return the connections that send or receive, when their log began (s since 1970; NaN), and
-    whether it is plain which end is the server.
+    whether it is plain which end is the server. Raises ClockError.
 
     A sender's samples have what was delivered since the last, a receiver's what has arrived. Other
     text gives none.
@@ -56,7 +56,7 @@ def read(text: str) -> tuple[list[Stream], float, bool]:
     last: dict[str, str] = {}
     ports: dict[str, tuple[str, str]] = {}
     moment, name = None, ""
-    for line in text.splitlines():
+    for place, line in enumerate(text.splitlines(), 1):
         if len(line) > _LONGEST_LINE:
             continue
         if match := _TIME.fullmatch(line):
@@ -66,7 +66,10 @@ def read(text: str) -> tuple[list[Stream], float, bool]:
             ports[name] = match[2], match[4]
         if moment is not None and name and re.search(r"\bbytes_(?:acked|received):", line):
             found = {key: _found(pattern, line) for key, pattern in _FIELDS.items()}
-            samples.setdefault(name, []).append({"time": moment, **found})
+            rows = samples.setdefault(name, [])
+            if rows:
+                check_clock(f"line {place}", rows[-1]["time"], moment)
+            rows.append({"time": moment, **found})
             last[name] = line
             name = ""
     of_ways = {"acked": list[str](), "received": list[str]()}
@@ -111,9 +114,8 @@ def _stream(
     name: str, rows: list[Sample], begin: float, line: str, way: str, *, is_down: bool
 ) -> Stream:
     """Return a connection. ``line``: the last of ss, whose totals count from the start."""
-    ordered = sorted(rows, key=lambda it: it["time"])
-    moment = np.array([it["time"] for it in ordered])
-    columns = {key: np.array([it[key] for it in ordered]) for key in _FIELDS}
+    moment = np.array([it["time"] for it in rows])
+    columns = {key: np.array([it[key] for it in rows]) for key in _FIELDS}
     kept = np.concatenate([[True], np.diff(moment) > 0]) & (moment >= begin)
     moment = moment[kept]
     columns = {key: it[kept] for key, it in columns.items()}

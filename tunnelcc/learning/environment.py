@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tunnelcc.errors import TunnelccError
+from tunnelcc.errors import TunnelccError, install
 from tunnelcc.learning.session import Report, Session
 from tunnelcc.learning.view import (
     FEATURES,
@@ -29,7 +29,7 @@ try:
     from gymnasium import spaces
 except ImportError as error:
     raise TunnelccError(
-        "environments need Gymnasium, which is not installed: pip install 'tunnelcc[learn]'"
+        f"environments need Gymnasium, which is not installed: {install('learn')}"
     ) from error
 
 

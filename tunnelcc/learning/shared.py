@@ -11,7 +11,7 @@ from gymnasium import spaces
 from gymnasium.utils import seeding
 from numpy.typing import NDArray
 
-from tunnelcc.errors import ConfigError, Problem, TunnelccError
+from tunnelcc.errors import ConfigError, Problem, TunnelccError, install
 from tunnelcc.learning.session import Report, Session
 from tunnelcc.learning.view import (
     FEATURES,
@@ -30,8 +30,7 @@ try:
     from pettingzoo import AECEnv
 except ImportError as error:
     raise TunnelccError(
-        "environments of several flows need PettingZoo, which is not installed: "
-        "pip install 'tunnelcc[learn]'"
+        f"environments of several flows need PettingZoo, which is not installed: {install('learn')}"
     ) from error
 
 

@@ -147,10 +147,12 @@ def run(
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
     log = where / "log"
+    if not (where / "done").exists() and not log.exists():  # its first process never began
+        told = (where / "console").read_text(errors="replace").strip().splitlines()[-1:]
+        reason = f": {told[0]}" if told else ""
+        raise TunnelccError(f"{file} did not start as a kernel of a measurement{reason}")
     if not (where / "done").exists():
-        text = (log if log.exists() and log.stat().st_size else where / "console").read_text(
-            errors="replace"
-        )
+        text = (log if log.stat().st_size else where / "console").read_text(errors="replace")
         last = [line for line in text.splitlines() if line.strip()][-1:]
         raise TunnelccError(f"the measurement failed: {last[0] if last else 'no reason was given'}")
     for name, code in json.loads((where / "codes.json").read_text()).items():

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from tunnelcc import core
-from tunnelcc.errors import TunnelccError
+from tunnelcc.errors import TunnelccError, install
 from tunnelcc.specification.node_tunnel import node_tunnel_texts
 
 __all__ = ["ns"]
@@ -33,7 +33,7 @@ __all__ = ["ns"]
 #: The version of ns-3 that the compiled module is linked with (waf-config/Ns3Wheel.cmake).
 VERSION = "3.44"
 
-_INSTALL = 'install them with `pip install "tunnelcc[ns3-bindings]"`'
+_INSTALL = f"install them with `{install('ns3-bindings')}`"
 _HEADERS = (
     "socket/linux-tcp-socket-factory.h",
     "nodes/tunnel-helper.h",

@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from tunnelcc.errors import ConfigError, Problem
+from tunnelcc.errors import ConfigError, Problem, install
 
 #: Endings of figures.
 FIGURE_FORMATS = ("png", "svg", "pdf")
@@ -38,7 +38,7 @@ def check_file(option: str, file: Path) -> None:
 def check_netcdf(option: str, file: Path) -> None:
     """Raise ConfigError if ``file`` is a .nc file, and what writes and reads them is missing."""
     if file.suffix == ".nc" and importlib.util.find_spec("scipy") is None:
-        expected = "another kind of file, or scipy: pip install 'tunnelcc[netcdf]'"
+        expected = f"another kind of file, or scipy: {install('netcdf')}"
         raise ConfigError(Problem(option, str(file), expected))
 
 

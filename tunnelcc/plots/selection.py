@@ -175,8 +175,9 @@ class Selection:
         """Return a metric by name. Raises ConfigError, also if no run has a value."""
         metric = self.metric(name, option)
         if not np.isfinite(metric.values).any():
+            which = "of the runs that --at leaves" if self.fixed else "run"
             raise ConfigError(
-                Problem(option, name, "a metric that at least one run has a value of")
+                Problem(option, name, f"a metric that at least one {which} has a value of")
             )
         return metric
 

@@ -246,10 +246,14 @@ def print_harm(found: xarray.Dataset) -> None:
         of_tunnels = [
             (name, mbit(here), mbit(without), number(harm, 3))
             for name, (here, without, harm) in zip(found.tunnel.values, numbers, strict=True)
+            if not isnan(here)
         ]
         titles = ("tunnel", RATE.heading("others"), "without it", "harm")
         title = "Harm of tunnels to the flows outside them"
-        Table(title, titles, of_tunnels, (1, 2, 3)).print(console())
+        if of_tunnels:
+            Table(title, titles, of_tunnels, (1, 2, 3)).print(console())
+        else:
+            console().print("No flow is outside the tunnel: there is none that it could harm")
 
 
 def _limit_sentences(

@@ -71,7 +71,7 @@ class Library(Generic[Item]):
 
     def suggestion(self, name: str, others: Iterable[str] = ()) -> str:
         """Return ``did you mean …?`` for a wrong name, or "". ``others``: further valid names."""
-        meant = self._kinds.get(name.lower(), ())
+        meant = self._kinds.get(name.lower().replace(" ", "-").replace("_", "-"), ())
         if meant:
             return f"did you mean {' or '.join(map(repr, meant))}?"
         return nearest(name, (*others, *self.names(), *self._also()))

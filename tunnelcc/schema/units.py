@@ -206,18 +206,21 @@ def parse_buffer(value: object) -> Buffer:
     """
     if isinstance(value, Buffer):
         return value
-    if not _is_number(value):
-        number, unit = _split(value, BUFFER_EXPECTED)
-        if unit == "bdp":
-            return Buffer(bdp=float(number))
-        if unit is not None and unit.lower() == "bdp":
-            raise UnitError(BUFFER_EXPECTED, f"did you mean '{_plain(number)}bdp'?")
-        if unit == "p":
-            if number != number.to_integral_value():
-                raise UnitError(BUFFER_EXPECTED, f"{value!r} is not a whole number of packets")
-            return Buffer(packets=int(number))
-        if unit in _TIME_UNITS:
-            return Buffer(seconds=parse_time(value))
+    number, unit = _split(value, BUFFER_EXPECTED)
+    if unit is None:  # packets in netem, and bytes in sizes here
+        plain = _plain(number)
+        hint = f"{NO_UNIT}, did you mean '{plain}p' (packets) or '{plain}B' (bytes)?"
+        raise UnitError(BUFFER_EXPECTED, hint)
+    if unit == "bdp":
+        return Buffer(bdp=float(number))
+    if unit.lower() == "bdp":
+        raise UnitError(BUFFER_EXPECTED, f"did you mean '{_plain(number)}bdp'?")
+    if unit == "p":
+        if number != number.to_integral_value():
+            raise UnitError(BUFFER_EXPECTED, f"{value!r} is not a whole number of packets")
+        return Buffer(packets=int(number))
+    if unit in _TIME_UNITS:
+        return Buffer(seconds=parse_time(value))
     try:
         return Buffer(bytes=parse_size(value))
     except UnitError as error:

@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Generator, Iterable
 from typing import TYPE_CHECKING, Any
 
-from tunnelcc.errors import ConfigError, Problem, RunError, TunnelccError
+from tunnelcc.errors import ConfigError, Problem, RunError, TunnelccError, install
 
 if TYPE_CHECKING:
     import distributed
@@ -73,9 +73,7 @@ def _connect(address: str) -> distributed.Client:
     try:
         import distributed
     except ImportError:
-        raise TunnelccError(
-            "Dask distributed is not installed; pip install 'tunnelcc[cluster]'"
-        ) from None
+        raise TunnelccError(f"Dask distributed is not installed; {install('cluster')}") from None
     # Of a scheduler that dies, it would log a traceback before we can say so.
     logging.getLogger("distributed.client").setLevel(logging.CRITICAL)
     try:

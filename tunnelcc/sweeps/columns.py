@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tunnelcc import system
-from tunnelcc.errors import ConfigError, Problem
+from tunnelcc.errors import ConfigError, Problem, install
 from tunnelcc.output import files
 
 #: Sweeps with fewer runs are read as fast from the files of the runs.
@@ -76,7 +76,7 @@ def need_pyarrow() -> Any:
     try:
         import pyarrow
     except ImportError:
-        expected = "a .nc or .csv file, or pyarrow: pip install 'tunnelcc[parquet]'"
+        expected = f"a .nc or .csv file, or pyarrow: {install('parquet')}"
         raise ConfigError(Problem("output", ".parquet", expected)) from None
     return pyarrow
 

@@ -74,6 +74,10 @@ def differences(
     return Differences(metric, asked, found)
 
 
+# Of two seeds, the correlation is always 1 or -1, and an interval tells nothing.
+_LEAST_SEEDS = 3
+
+
 def pairs_of(data: Variables, asked: Question) -> dict[Point, Point]:
     """Return each condition with its reference."""
     dims, goodputs, _ = data["goodput"]
@@ -99,10 +103,12 @@ def print_differences(
         if it.pairs < 2:
             continue
         at = dict(zip(dims, point, strict=True))
-        correlation = "–" if np.isnan(it.correlation) else f"{it.correlation:.2f}"
+        is_told = it.pairs >= _LEAST_SEEDS
+        correlation = f"{it.correlation:.2f}" if is_told and np.isfinite(it.correlation) else "–"
         rows.append([
             *(values[at[dim]] for dim, values, _ in axes.values()),
-            difference_text(it, unit), WORDS[it.verdict], correlation, str(it.pairs),
+            *((difference_text(it, unit), WORDS[it.verdict]) if is_told else ("too few seeds", "")),
+            correlation, str(it.pairs),
         ])  # fmt: skip
     if not rows:
         return

@@ -61,6 +61,7 @@ REASONS = {
     "window_offered": "snd_wnd, as the receiver offered",
     "simulations": "simulations{of}",
     "ping_before": "`ping` before the flow starts would tell",
+    "pings_differ": "the pings without load are too few, or too far apart, to tell it better",
     "not_filled": "the flow did not fill it: CUBIC without random loss, or several flows, would",
     "longer": "a longer measurement would tell it better",
     "dropped_before": "{queue} dropped the packets, before any queue was full",

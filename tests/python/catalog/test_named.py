@@ -155,3 +155,24 @@ def test_a_program_is_shown(name, run):
     assert code == 0
     for part in (PROGRAMS[name].software, PROGRAMS[name].missing[:30], *PROGRAMS[name].differs):
         assert part in " ".join(out.split()), part
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("cloudflare warp", "wireguard"), ("warp", "wireguard"), ("mullvad", "wireguard"),
+        ("openconnect", "openvpn-udp"), ("AnyConnect", "openvpn-udp"), ("vpn", "openvpn-tcp"),
+        ("nginx", "stunnel"), ("psiphon", "ssh-forward"), ("WireGuard", "wireguard"),
+    ],
+)  # fmt: skip
+def test_what_was_meant_is_told_before_all_names(run, name, meant):
+    """Of names that look alike, such as warp and cloudflared, the program's kind counts."""
+    code, _, err = run("run", "--tunnel", name)
+    assert code == 2
+    hint, _, rest = err.partition("expected")
+    assert repr(meant) in hint
+    assert "vtun-udp" in rest
+
+
+def test_an_old_bbr_is_the_newest(run):
+    assert "did you mean 'bbr3'" in run("run", "--cc", "bbr2")[2]

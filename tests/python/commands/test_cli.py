@@ -14,7 +14,7 @@ import pytest
 
 import tunnelcc as tc
 from helpers import ROOT, edited_entry
-from tunnelcc import catalog, core
+from tunnelcc import catalog, core, errors
 from tunnelcc.commands import doctor
 from tunnelcc.metrics import METRICS
 from tunnelcc.scenario import Experiment
@@ -696,7 +696,7 @@ def test_what_no_sweep_needs_is_an_extra(tmp_path):
     )
     status = [line.split()[1] for line in done.stdout.splitlines() if line.startswith("status")]
     assert status == ["2"] * 3, done.stderr
-    assert done.stderr.count("pip install 'tunnelcc[netcdf]'") == 3
+    assert done.stderr.count("[netcdf]'") == 3
     assert (tmp_path / "network.png").exists()
 
 
@@ -750,3 +750,10 @@ def test_a_capture_or_log_on_a_full_disk_ends_with_an_error(run, tmp_path):
     code, _, err = run("run", "--rate", "5Mbps", "--duration", "1s", *limited)
     assert code == 0
     assert "a log ends early: its limit was reached" in err
+
+
+def test_what_installs_an_extra_is_of_the_clone_where_there_is_one(tmp_path, monkeypatch):
+    monkeypatch.setattr(errors, "__file__", str(tmp_path / "tunnelcc" / "errors.py"))
+    assert errors.install("netcdf") == "pip install 'tunnelcc[netcdf]'"
+    (tmp_path / "pyproject.toml").touch()
+    assert errors.install("netcdf") == "pip install -e '.[netcdf]'"

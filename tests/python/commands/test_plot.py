@@ -6,6 +6,7 @@ from __future__ import annotations
 import pytest
 
 import tunnelcc as tc
+from tunnelcc.plots.selection import Selection
 
 DUEL = {
     "path": {"rate": "5Mbps", "rtt": "20ms"},
@@ -112,3 +113,40 @@ def test_results_of_a_run_are_not_those_of_a_sweep(run, tmp_path):
     code, _, err = run("plot", file)
     assert code == 2
     assert "tunnelcc run --plot" in err
+
+
+def test_a_metric_without_a_value_at_what_is_chosen_tells_of_the_choice(store):
+    """At 10 ms, no pair of flows differs: another RTT has a value."""
+    made = tc.open(store / "duel")
+    made["jain"] = made["jain"].where(made["path.rtt"] > 0.015)
+    everywhere = Selection(made)
+    assert everywhere.metric_with_values("jain", "--y").name == "jain"
+    with pytest.raises(tc.ConfigError) as caught:
+        Selection(made, {"path.rtt": "10ms"}).metric_with_values("jain", "--y")
+    assert "--at" in caught.value.problems[0].expected
+
+
+def test_commands_of_stores_take_the_name_that_a_sweep_prints(store, run, tmp_path):
+    """As STORE/NAME, whatever --store is."""
+    file = tmp_path / "x.csv"
+    assert run("store", "export", "alone", tmp_path / "same.csv", "--store", store)[0] == 0
+    assert run("store", "export", store / "alone", file)[0] == 0
+    assert file.read_bytes() == (tmp_path / "same.csv").read_bytes()
+    for command in ("ls", "show"):
+        plain = run("store", command, "alone", "--store", store)
+        assert run("store", command, store / "alone") == plain
+        assert plain[0] == 0
+    other = tmp_path / "other"
+    assert run("store", "merge", store, "--store", other)[0] == 0
+    assert run("store", "rm", other / "alone", other / "duel")[0] == 0
+    assert run("store", "ls", "--store", other)[1].startswith("0 runs")
+
+
+def test_harm_has_no_table_of_dashes_where_all_flows_are_in_the_tunnel(run):
+    keys = ("--rate", "5Mbps", "--duration", "2s", "--tunnel", "wireguard", "--harm")
+    code, out, _ = run("run", *keys)
+    assert code == 0
+    assert "Harm of tunnels" not in out
+    assert "No flow is outside the tunnel" in out
+    out = run("run", *keys, "--flow", "cc=cubic", "--flow", "cc=cubic,tunnel=none")[1]
+    assert "Harm of tunnels" in out

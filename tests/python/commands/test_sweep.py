@@ -705,3 +705,30 @@ def test_impossible_experiments_count_as_failed(run, tmp_path):
     assert code == 1
     _, out, _ = run("store", "ls", "--store", store)
     assert out.startswith("x: 4 runs, 2 failed, 0 missing\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "hint"),
+    [
+        (("--duration", "1s"), "--set duration="),
+        (("--rate", "1Mbps"), "--set path.rate="),
+        (("--axis", "path.loss=1%..5%"), "path.loss={from='1%', to='5%'"),
+    ],
+)
+def test_what_other_commands_take_is_told_as_it_is_written_here(run, arguments, hint):
+    code, _, err = run("sweep", *arguments)
+    assert code == 2
+    assert hint in err
+
+
+@pytest.mark.parametrize(("seeds", "is_told"), [(2, False), (3, True)])
+def test_differences_need_three_seeds(run, tmp_path, seeds, is_told):
+    """Of two, every correlation is 1 or -1."""
+    code, out, err = run(
+        "sweep", "--axis", "cc=bbr,cubic", "--set", "path.rate=5Mbps", "--set", "duration=2s",
+        "--set", "path.loss=1%", "--seeds", str(seeds), "--name", "x", "--store", tmp_path,
+    )  # fmt: skip
+    assert code == 0, err
+    rows = out.partition("with the same seeds")[2]
+    assert ("too few seeds" in rows) is not is_told
+    assert ("[" in rows.splitlines()[2]) is is_told

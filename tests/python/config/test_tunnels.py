@@ -48,7 +48,7 @@ def test_a_tunnel_of_the_scenario_comes_before_one_of_the_catalogue():
         ({"a b": "vtun"}, "tunnels = 'a b': expected a name of at most 64 letters"),
         ({"": "vtun"}, "tunnels = '': expected a name of at most 64 letters"),
         ({"none": "vtun"}, "tunnels = 'none': expected another name"),
-        ({"a": "wiregard"}, "tunnels.a = 'wiregard': expected one of connect-ip"),
+        ({"a": "wiregard"}, "tunnels.a = 'wiregard': did you mean 'wireguard'?"),
         ({"a": {"name": "vtun", "mut": 5}}, "tunnels.a.mut = 5: expected one of the keys name"),
         ({"a": {"cc": "bbr"}}, "tunnels.a.name: expected the name of a tunnel"),
         ({"a": {"name": "none", "cc": "bbr"}}, "tunnels.a.cc = 'bbr': expected no value, because"),

@@ -263,3 +263,91 @@ def test_rtts_and_windows_of_a_capture_away_from_the_sender_are_left_out(run, tm
                        "--plot", tmp_path / "it.png")  # fmt: skip
     assert code == 0, err
     assert "its RTTs and windows are left out" in err
+
+
+def set_back(log, by, start):
+    """Return a log of ss whose times are earlier, from a sample on."""
+    parts = [SS.format(1700.0 + k - by * (k >= start), size) for k, size in log]
+    return "".join(parts)
+
+
+@pytest.mark.parametrize("by", [1.5, 1200, -200_000])
+def test_a_log_whose_clock_was_set_is_refused_at_its_line(tmp_path, by):
+    samples = [(k, 1_000_000 * k) for k in range(1, 7)]
+    assert len(of(tmp_path, set_back(samples, 0, 4)).streams[0].time) == 5
+    with pytest.raises(tc.ConfigError) as caught:
+        of(tmp_path, set_back(samples, by, 4))
+    assert "line 12:" in caught.value.problems[0].hint
+
+
+def test_pings_whose_clock_was_set_back_are_refused_at_their_line(tmp_path):
+    pings = "".join(f"[{at}.5] 64 bytes: icmp_seq={at} ttl=9 time=40 ms\n" for at in (1, 2, 3))
+    assert of(tmp_path, pings).pings.times.tolist() == [1.5, 2.5, 3.5]
+    with pytest.raises(tc.ConfigError) as caught:
+        of(tmp_path, pings.replace("[3.5]", "[0.5]"))
+    assert "line 3:" in caught.value.problems[0].hint
+
+
+@pytest.mark.parametrize("writer", [dpkt.pcap.Writer, dpkt.pcapng.Writer])
+def test_a_capture_with_a_time_of_no_clock_is_refused_at_its_packet(tmp_path, writer):
+    """Packets of several interfaces are a little out of order in real captures."""
+
+    def written(time_of_the_third):
+        kept = io.BytesIO()
+        out = writer(kept)
+        for number in range(300):
+            time = 1000 + 0.01 * number if number != 2 else time_of_the_third
+            out.writepkt(segment(1 + 1000 * number, 1, 1000), ts=time)
+            out.writepkt(segment(1, 1 + 1000 * (number + 1), 0, back=True), ts=time)
+        return kept.getvalue()
+
+    assert of(tmp_path, written(1000.005)).streams
+    for wrong in (3.0, 1_000_000.0):
+        with pytest.raises(tc.ConfigError) as caught:
+            of(tmp_path, written(wrong))
+        assert "packet 5:" in caught.value.problems[0].hint
+
+
+def test_a_connection_whose_samples_are_of_one_moment_is_no_flow(tmp_path):
+    at_once = "".join(SS.format(1701.0, 1_000_000 * k) for k in (1, 2, 3))
+    with pytest.raises(tc.ConfigError):
+        of(tmp_path, at_once)
+    other = "".join(SS.format(1701.0 + k, 1_000_000 * k) for k in (1, 2)).replace(":40000", ":7")
+    assert len(of(tmp_path, at_once + other).streams) == 1
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-be"])
+def test_files_of_windows_are_read_whatever_their_unicode(tmp_path, plain_result, encoding):
+    """PowerShell writes UTF-16, and a mark of the order of bytes."""
+    mark = "\ufeff" if encoding == "utf-16-be" else ""
+    written = json.dumps(iperf3.write(plain_result))
+    found = of(tmp_path, (mark + written).encode(encoding))
+    assert len(found.streams) == len(of(tmp_path, written).streams) > 0
+    assert of(tmp_path, (mark + PING).encode(encoding)).pings.sent == 5
+    with pytest.raises(tc.ConfigError) as caught:
+        of(tmp_path, (mark + written[:-9]).encode(encoding))
+    assert "its JSON ends" in caught.value.problems[0].hint
+
+
+@pytest.mark.parametrize(
+    ("line", "counts", "encoding"),
+    [
+        ("Reply from 10.0.0.1: bytes=32 time={}ms TTL=64",
+         "    Packets: Sent = 4, Received = 3, Lost = 1 (25% loss),", "utf-8"),
+        ("Reply from fd00::1: time={}ms",
+         "    Packets: Sent = 4, Received = 3, Lost = 1 (25% loss),", "utf-8"),
+        ("Antwort von 10.0.0.1: Bytes=32 Zeit={}ms TTL=64",
+         "    Pakete: Gesendet = 4, Empfangen = 3, Verloren = 1\n    (25% Verlust),", "cp850"),
+        ("Réponse de 10.0.0.1 : octets=32 temps={} ms TTL=64",
+         "    Paquets : envoyés = 4, reçus = 3, perdus = 1 (perte 25%),", "cp850"),
+        ("Ответ от 10.0.0.1: число байт=32 время={}мс TTL=64",
+         "    Пакетов: отправлено = 4, получено = 3, потеряно = 1\n    (25% потерь)", "cp866"),
+    ],
+)  # fmt: skip
+def test_pings_of_windows_are_read_in_any_language(tmp_path, line, counts, encoding):
+    lines = [line.format(it) for it in (40, 41, 40)]
+    text = "\r\n".join(["", *lines, "", "10.0.0.1:", counts, ""])
+    pings = of(tmp_path, text.encode(encoding)).pings
+    assert pings.rtts.tolist() == [0.040, 0.041, 0.040]
+    assert (pings.sent, pings.lost) == (4, 1)
+    assert of(tmp_path, text.replace("=40", "<1").encode(encoding)).pings.rtts.min() == 0.001

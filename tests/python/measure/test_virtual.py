@@ -6,6 +6,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import platform
 import signal
 import subprocess
 import sys
@@ -377,3 +378,12 @@ def test_without_a_kernel_it_says_what_to_install(monkeypatch):
     monkeypatch.setattr(virtual.platform, "machine", lambda: "arm64")
     with pytest.raises(tc.TunnelccError, match="needs Linux on x86-64"):
         virtual.kernel()
+
+
+@pytest.mark.skipif((sys.platform, platform.machine()) != ("linux", "x86_64"), reason="no kernel")
+@pytest.mark.parametrize("program", ["/bin/ls", "/bin/true"])
+def test_a_program_that_is_no_kernel_is_named(run, monkeypatch, program):
+    monkeypatch.setenv("TUNNELCC_LINUX", program)
+    code, _, err = run("measure", "--kernel", "virtual", "--rate", "10Mbps", "--duration", "1s")
+    assert code == 1
+    assert f"{program} did not start as a kernel" in err

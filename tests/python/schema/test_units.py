@@ -86,7 +86,7 @@ def test_probability(text, probability):
         ("0.25bdp", Buffer(bdp=0.25)),
         ("200p", Buffer(packets=200)),
         ("64KiB", Buffer(bytes=65536)),
-        (1500, Buffer(bytes=1500)),
+        ("1500B", Buffer(bytes=1500)),
         ("50ms", Buffer(seconds=0.05)),
     ],
 )
@@ -124,6 +124,8 @@ def test_a_size_with_a_prefix_is_rounded_to_bytes(text, size):
         (units.parse_size, "1.5B", "not a whole number"),
         (units.parse_buffer, "1.5p", "not a whole number"),
         (units.parse_buffer, "1bpd", "unknown unit"),
+        (units.parse_buffer, "3000", "did you mean '3000p'"),
+        (units.parse_buffer, 3000, "did you mean '3000p'"),
         (units.parse_buffer, "1BDP", "did you mean '1bdp'?"),
         (units.parse_probability, "1%%", "unknown unit"),
     ],

@@ -111,7 +111,7 @@ def _print(found: Advice) -> None:
         out.print(f"left out, because they cannot carry it: {', '.join(found.left_out)}",
                   markup=False)  # fmt: skip
     for name, text in found.configurations.items():
-        out.print(f"\nWhat {name} stands for:\n{text}", markup=False)
+        out.print(f"\n{_to_start(name)}:\n{text}", markup=False)
 
 
 def _print_table(found: Advice, title: str) -> None:
@@ -121,6 +121,10 @@ def _print_table(found: Advice, title: str) -> None:
     rows = [list(_cells(found, place, it)) for place, it in enumerate(found.candidates, 1)]
     headings = list(_headings(found))
     Table("", headings, rows, (0, 3, 4, 5, 6, 7), whole=range(9)).print(out)
+
+
+# How a candidate that is no tunnel is named.
+_WITHOUT = "no tunnel with "
 
 
 def _settings(found: Advice) -> str:
@@ -142,7 +146,7 @@ def _conclusion(found: Advice) -> list[str]:
         lines[0] += f" Without these settings: {found.best.name}, {text(found.best.value)}."
     if not is_alone:
         lines.append(
-            f"{final.seeds} seeds do not tell it from: "
+            f"Not distinguishable from it with {final.seeds} seeds: "
             f"{', '.join(it.name for it in final.equals)}. Choose among them by bytes, CPU and "
             "neighbours, or use more --seeds."
         )
@@ -201,7 +205,13 @@ def _number(value: float, form: str) -> str:
 
 
 def _sentence(text: str) -> str:
-    return "No " + text.removeprefix("no ") if text.startswith("no ") else text
+    return f"Without a tunnel, {text.removeprefix(_WITHOUT)}" if text.startswith(_WITHOUT) else text
+
+
+def _to_start(name: str) -> str:
+    if name.startswith(_WITHOUT):
+        return f"To use {name.removeprefix(_WITHOUT)} without a tunnel"
+    return f"To start {name}"
 
 
 def _turns(found: Advice) -> list[str]:
@@ -217,7 +227,7 @@ def _turns(found: Advice) -> list[str]:
     turned = [turn.path for turn in found.turns]
     same = [name for name in found.paths if name not in turned]
     if same:
-        lines.append(f"no other is shown to be better with {', '.join(same)}")
+        lines.append(f"on other paths, too, no other is shown to be better: {', '.join(same)}")
     return lines
 
 

@@ -176,7 +176,7 @@ class Direct(Windows):
         top = float(np.max(values[after])) - self.base
         if top <= 3 * self.margin:
             return none
-        if found.cc.startswith("bbr"):
+        if found.has_bbr:
             return estimate("buffer", 2 * top, 0.9 * top, inf, "not_filled")
         peaks = self._peaks
         if len(peaks) < 2:
@@ -212,7 +212,7 @@ class Direct(Windows):
         if pings is not None and len(pings.rtts) >= 10 and not pings.is_summary:
             away = pings.rtts - pings.rtts.min()
             half = 1.96 * float(np.std(away)) / np.sqrt(len(away))
-            cut = cut_of(float(pings.rtts.min()))
+            cut = cut_of(pings.rtts)
             mean = float(np.mean(away))
             found["jitter"] = estimate(
                 "jitter", mean, max(mean - half, 0.0), mean + half + cut, "pings", is_told=True

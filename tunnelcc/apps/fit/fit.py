@@ -58,8 +58,6 @@ _LOSSY = 1e-3
 _CHECKS, _TRIES = 3, 3
 # So often, the values of an answer are mended that are not told, until its simulation is this near.
 _MENDS, _NEAR = 6, 0.03
-# Flows that start later than the first by more than this (s) have times of their own.
-_LATER = 0.2
 
 
 @dataclass(frozen=True)
@@ -129,7 +127,7 @@ class Fit:
         """
         missing = {name for name, it in self.estimates.items() if not it.is_told}
         tells = {
-            "ping": {"rtt"} if "rtt" in missing else set(),
+            "ping": missing & {"rtt"},
             "flows": {"rate"} if self.limit not in ("link", "policer") else set(),
             "cubic": {"rate", "buffer"} if self.reading.idle is not None else {"buffer"},
             "datagrams": {"loss"},
@@ -138,6 +136,8 @@ class Fit:
             tells["flows"], tells["cubic"] = {"rate", "buffer"}, set()
         if "rtt" in missing:  # without it, no queue is known
             tells["ping"] |= {"buffer", "rate"}
+        if self.reading.idle is not None:  # the files have them
+            tells["ping"] = set()
         found = [(name, tuple(sorted(of & missing))) for name, of in tells.items() if of & missing]
         return sorted(found, key=lambda it: -len(it[1]))
 
@@ -161,7 +161,8 @@ def direct(measured: Measurement, congestion: str | None = None) -> Fit:
     """Return what a measurement tells without simulations. Raises ConfigError."""
     trust.agree(congestion)
     found = reading(measured, congestion)
-    _known(found.congestion)
+    for cc in found.congestion:
+        _known(cc)
     return Fit(found, Direct(found).estimates(), found.limit, 1.0, 0)
 
 
@@ -179,7 +180,8 @@ def fit(
     """
     trust.agree(congestion)
     found = reading(measured, congestion)
-    _known(found.congestion)
+    for cc in found.congestion:
+        _known(cc)
     seen = Direct(found)
     estimates = _intersected(seen, measured, congestion)
     with Progress(runs + _CHECKS, enabled=progress) as shown:
@@ -255,7 +257,7 @@ def _searched(
     shares = {name: sum(it.queue == name for it in like) / max(len(like), 1) for name in QUEUES}
     instead = max(shares, key=lambda name: shares[name])
     # BBR hardly reacts to drops, so it does not tell what dropped the packets.
-    is_told = shares[instead] >= _AGREE and not found.congestion.startswith("bbr")
+    is_told = shares[instead] >= _AGREE and not found.has_bbr
     queue = instead if is_told else _DROP_TAIL
     votes = Counter(it.limit for it in last if it.queue == queue)
     (limit, count), *others = votes.most_common(2) or [("network", 0)]
@@ -440,7 +442,7 @@ def _mean_rtt(result: tc.Result, since: float) -> float:
 
 def _seed(found: Reading) -> int:
     """Return a seed that depends on what was measured, and not on names of files."""
-    digest = hashlib.sha256(found.congestion.encode())
+    digest = hashlib.sha256(" ".join(found.congestion).encode())
     for it in found.streams:
         for values in (it.time, it.goodput, it.rtt, it.cwnd):
             digest.update(np.ascontiguousarray(values, dtype="<f8").tobytes())
@@ -645,20 +647,18 @@ def _scenario(found: Reading, values: dict[str, float], queue: str = _DROP_TAIL)
         # Windows larger than any flow here fills: those of the files did not limit it.
         hosts = {"tcp_rmem": "64MiB", "tcp_wmem": "64MiB"}
     if found.limit == "application" and not found.is_datagrams:
-        table["flows"][0]["rate"] = format_rate(float(f"{found.goodput / len(found.streams):.4g}"))
+        each = format_rate(float(f"{found.goodput / len(found.streams):.4g}"))
+        table["flows"] = [{**flow, "rate": each} for flow in table["flows"]]
     if hosts:
         table["hosts"] = hosts
     return table
 
 
 def _flows(found: Reading) -> list[dict[str, Any]]:
-    """Return the flows of the files, those that start together as one entry."""
-    starts = Counter(
-        round(it.start, 1) if it.start > _LATER else 0.0 for it in found.streams
-    )  # fmt: skip
+    """Return the flows of the files, those that are alike and start together as one entry."""
     flows = []
-    for start, count in sorted(starts.items()):
-        flow: dict[str, Any] = {"cc": _known(found.congestion), "count": count}
+    for (start, cc), count in found.groups.items():
+        flow: dict[str, Any] = {"cc": _known(cc), "count": count}
         if found.is_datagrams:
             offered = sum(it.offered for it in found.streams) / len(found.streams)
             told = offered if offered > 0 else found.goodput / len(found.streams)

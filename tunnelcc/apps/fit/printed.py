@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import shlex
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import click
 import tunnelcc as tc
 from tunnelcc.apps.fit import fit as fits
 from tunnelcc.apps.fit.fit import Fit
+from tunnelcc.apps.fit.reading import Reading
 from tunnelcc.commands.interrupt import interruptible
 from tunnelcc.output import files as outputs
 from tunnelcc.output import records
@@ -97,16 +99,14 @@ def print_fit(found: Fit) -> None:
         "measurement",
         lambda: [{
             "source": str(reading.measured.source), "flows": len(reading.streams),
-            "cc": reading.congestion, "cc_assumed": reading.is_assumed,
+            "cc": " ".join(reading.congestion), "cc_assumed": reading.is_assumed,
             "goodput": reading.goodput, "since": reading.since, "limited_by": found.limit,
             "or_by": found.other, "share": found.share, "queue": found.queue,
         }],
         {"goodput": "bit/s", "since": "s"},
     )  # fmt: skip
-    count = len(reading.streams)
-    kind = "UDP" if reading.is_datagrams else reading.congestion
-    flows = f"{count} flow{'s' if count > 1 else ''} of {kind}"
-    heading = f"{measured.source}: {flows}, {rate(reading.goodput)} after {reading.since:.3g} s"
+    heading = f"{measured.source}: {_flows(reading)}, {rate(reading.goodput)} after "
+    heading += f"{reading.since:.3g} s"
     out.print(heading, style="bold", markup=False, soft_wrap=True)
     out.print(words.direction(measured.is_down, measured.knows_way), markup=False)
     told = found.estimates.items()
@@ -126,8 +126,8 @@ def print_fit(found: Fit) -> None:
     else:
         _print_limit(found)
     if reading.is_assumed and not reading.is_datagrams:
-        text = f"{reading.congestion} is assumed, because the files do not tell: --cc names another"
-        out.print(text, markup=False)
+        text = "is assumed, because the files do not tell: --cc names another"
+        out.print(f"{reading.congestion[0]} {text}", markup=False)
     for name, it in told:
         if not it.is_told and not found.is_withdrawn:
             known, why = words.written(it)[1], words.reason(it.reason)
@@ -141,6 +141,14 @@ def print_fit(found: Fit) -> None:
             )
             text += f"; RTT under load {ours} / {theirs} = {check.rtt_ratio:.2f}"
         out.print(text, markup=False, soft_wrap=True)
+
+
+def _flows(reading: Reading) -> str:
+    """Return how many flows there are of which kind, as "1 flow of cubic, 1 flow of bbr"."""
+    kinds = Counter("UDP" if reading.is_datagrams else it.congestion for it in reading.streams)
+    return ", ".join(
+        f"{count} flow{'s' if count > 1 else ''} of {kind}" for kind, count in kinds.items()
+    )
 
 
 def _print_limit(found: Fit) -> None:
@@ -170,7 +178,7 @@ def _guesses(found: Fit) -> str:
         f"# {words.direction(found.reading.measured.is_down, found.reading.measured.knows_way)}\n"
     ]
     if found.reading.is_assumed and not found.reading.is_datagrams:
-        lines.append(f"# flows.cc is assumed: {found.reading.congestion}\n")
+        lines.append(f"# flows.cc is assumed: {found.reading.congestion[0]}\n")
     for name, it in found.estimates.items():
         value, known = words.written(it)
         if it.is_told:

@@ -166,14 +166,14 @@ def _between(seen: Windows, rate: float) -> float:
     CUBIC grows as in RFC 9438, sections 4.2 and 4.3; Reno by half of its window, RFC 5681.
     """
     found = seen.reading
-    if found.cc.startswith("bbr"):
+    if found.has_bbr:
         return _BETWEEN
     if not found.least_rtt > 0:
         return 0.1
     segments = rate * seen.base / 12e3 / len(found.streams)
     reno = float(0.5 * segments * seen.base)
     cubic = float((0.3 * segments / 0.4) ** (1 / 3))
-    time = reno if found.cc == "reno" else min(cubic, 0.57 * reno)
+    time = reno if found.congestion == ("reno",) else min(cubic, 0.57 * reno)
     return min(max(time, 2 * seen.base), 2 * _BETWEEN)
 
 
@@ -184,7 +184,7 @@ def windows_and_rtts(seen: Windows) -> Told | None:
     there is none, the RTT stays while the windows change.
     """
     found, (first, *_) = seen.reading, seen.reading.streams
-    if found.cc.startswith("bbr") or not seen.fills_windows:
+    if found.has_bbr or not seen.fills_windows:
         return None
     if any(len(it.time) != len(first.time) for it in found.streams):
         return None
@@ -219,7 +219,7 @@ def bbr(seen: Windows) -> Told | None:
     """Return the rate by BBR's goodput, which is that of the link but for its probes."""
     found = seen.reading
     rtt = seen.base if found.least_rtt > 0 else found.mean_rtt
-    if not found.cc.startswith("bbr") or not np.isfinite(rtt):
+    if not found.is_bbr or not np.isfinite(rtt):
         return None
     goodput = found.goodput * seen.per_packet
     if seen.changes_over(np.arange(len(seen.rates))):

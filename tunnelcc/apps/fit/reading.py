@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -11,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tunnelcc.errors import ConfigError, Problem
-from tunnelcc.formats.measurement import Measurement, Pings, Stream
+from tunnelcc.formats.measurement import LONGEST, Measurement, Pings, Stream
 
 # The start of a flow, which steady values leave out: this time (s), or this part of short ones.
 _START, _PART = 3.0, 0.3
@@ -19,8 +20,10 @@ _START, _PART = 3.0, 0.3
 _LEAST_PINGS, _JITTERS, _LEAST_JITTER = 10, 0.01, 5e-4
 # Flows that start after this are late (s).
 _LATE = 0.5
-# What a path can have, and a day: files of strangers may tell anything.
-RTTS, RATES, _MOST_SECONDS = (1e-6, 60.0), (1e3, 1e11), 86400.0
+# Flows that start later than the first by more than this (s) have times of their own.
+_LATER = 0.2
+# What a path can have: files of strangers may tell anything.
+RTTS, RATES = (1e-6, 60.0), (1e3, 1e11)
 #: Header of IP and TCP with timestamps, bytes: path.rate is of IP packets.
 HEADER = 52
 # A flow with this part of window / RTT is limited by that window.
@@ -43,7 +46,8 @@ class Reading:
     """A measurement, read directly. Times in s, rates in bit/s, of all flows together.
 
     ``limit``: ``receive_window``, ``send_buffer``, ``application``, or ``network`` for what the
-    path and congestion control decide. ``is_assumed``: nothing tells the congestion control.
+    path and congestion control decide. ``is_assumed``: nothing tells the congestion control, and
+    streams have the one that is assumed.
     ``idle``, ``loaded``: pings without and beside the flows. ``remarks``: names of what does not
     fit together, of ``words.fits.REMARKS``.
     """
@@ -51,7 +55,6 @@ class Reading:
     measured: Measurement
     duration: float
     since: float
-    congestion: str
     is_assumed: bool = False
     idle: Pings | None = None
     loaded: Pings | None = None
@@ -71,10 +74,25 @@ class Reading:
         """Whether the flows are of UDP."""
         return self.streams[0].is_datagrams
 
+    @cached_property
+    def congestion(self) -> tuple[str, ...]:
+        """The congestion controls of the flows, each once."""
+        return tuple(dict.fromkeys(it.congestion for it in self.streams))
+
     @property
-    def cc(self) -> str:
-        """The congestion control, "" if it is only assumed."""
-        return "" if self.is_assumed else self.congestion
+    def has_bbr(self) -> bool:
+        """Whether any flow is BBR's: its windows, and what it does about losses, are others'."""
+        return any(it.startswith("bbr") for it in self.congestion)
+
+    @property
+    def is_bbr(self) -> bool:
+        """Whether all flows are BBR's."""
+        return all(it.startswith("bbr") for it in self.congestion)
+
+    @cached_property
+    def groups(self) -> Counter[tuple[float, str]]:
+        """When flows start (s), with which congestion control → how many, in the streams' order."""
+        return Counter(map(_group, self.streams))
 
     @cached_property
     def buffered(self) -> float:
@@ -266,7 +284,7 @@ class Reading:
             return "receive_window"
         # Where the congestion window is not known, nor the receiver's, nothing tells.
         # BBR's congestion window is twice what it has in flight, or more under loss.
-        part = _PACED_FULL if self.congestion.startswith("bbr") else _HALF_FULL
+        part = _PACED_FULL if self.has_bbr else _HALF_FULL
         if self.in_flight < part * np.fmin(self.cwnd, self.window):
             return "send_buffer" if waits["send_buffer"] > 0.1 else "application"
         return "network"
@@ -287,12 +305,17 @@ def reading(measured: Measurement, congestion: str | None = None) -> Reading:
         measured = replace(measured, epoch=measured.epoch + begin)
     measured = replace(measured, streams=streams)
     end = float(measured.time[-1])
-    if not end <= _MOST_SECONDS:
+    if not end <= LONGEST:
         raise ConfigError(Problem("fit", measured.source, "a measurement of at most a day"))
     since = _START if end >= 2 * _START else _PART * end
+    # A flow of which a file does not tell has what the others have.
     known = congestion or next((it.congestion for it in streams if it.congestion), "")
+    ccs = [congestion or it.congestion or known or "cubic" for it in streams]
+    streams = [replace(it, congestion=cc) for it, cc in zip(streams, ccs, strict=True)]
+    # Simulations have their flows in the same order.
+    measured = replace(measured, streams=sorted(streams, key=_group))
     idle, loaded, remarks = _pings(measured, end)
-    found = Reading(measured, end, since, known or "cubic", not known, idle, loaded, remarks)
+    found = Reading(measured, end, since, not known, idle, loaded, remarks)
     if not found.goodput > 0:
         raise ConfigError(Problem("fit", measured.source, "a flow that sends"))
     rtts = [it for it in (found.least_rtt, found.mean_rtt) if np.isfinite(it)]
@@ -303,6 +326,11 @@ def reading(measured: Measurement, congestion: str | None = None) -> Reading:
         expected = "RTTs from 1 µs to 60 s, and rates of flows from 1 kbit/s to 100 Gbit/s"
         raise ConfigError(Problem("fit", measured.source, expected))
     return found
+
+
+def _group(it: Stream) -> tuple[float, str]:
+    """Return what flows of an entry of a scenario have in common: start (s), congestion control."""
+    return (round(it.start, 1) if it.start > _LATER else 0.0), it.congestion
 
 
 def _pings(measured: Measurement, end: float) -> tuple[Pings | None, Pings | None, tuple[str, ...]]:

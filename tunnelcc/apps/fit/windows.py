@@ -63,9 +63,14 @@ def is_narrow(name: str, least: float, most: float) -> bool:
     return 0 < least <= most <= TELLS[name] * least
 
 
-def cut_of(rtt: float) -> float:
-    """Return what ping may cut from an RTT, s: it prints three digits, and fping and mtr as few."""
-    return next(it for least, it in _DIGITS if rtt >= least)
+def cut_of(rtts: Floats) -> float:
+    """Return what ping may cut from the least RTT, s.
+
+    It prints three digits, and fping and mtr as few; Windows' has whole milliseconds.
+    """
+    if np.allclose(1e3 * rtts, np.round(1e3 * rtts), rtol=0, atol=1e-6):
+        return _DIGITS[0][1]
+    return next(it for least, it in _DIGITS if rtts.min() >= least)
 
 
 @dataclass(frozen=True)
@@ -95,8 +100,10 @@ class Windows:
             mean = float(pings.rtts[1] if pings.is_summary else pings.rtts.mean()) - least
             own = 8 * _PING_BYTES / max(top, 1.0)
             # ping cuts what is behind three digits.
-            cut = cut_of(least)
-            ends.append((0.985 * least - own - 4 * mean / count - 1e-4, least + cut))
+            cut = cut_of(pings.rtts)
+            # Of Windows, <1ms may be anything below it.
+            begin = 0.985 * least - own - 4 * mean / count - 1e-4 if least > cut else 0.0
+            ends.append((begin, least + cut))
         least = found.raw_rtt
         if least > 0 and (pings is None or least < pings.rtts.min()):
             own = 8 * _HANDSHAKE_BYTES / max(top, 1.0)
@@ -113,8 +120,9 @@ class Windows:
             low = max(low, 0.0)
             value = max(value, low, 0.3 * high)  # of very slow links, pings take longer
             is_told = is_narrow("rtt", low, high)
-            return estimate("rtt", value, low, high, why if is_told else "ping_before",
-                            is_told=is_told)  # fmt: skip
+            if not is_told:
+                why = "ping_before" if pings is None else "pings_differ"
+            return estimate("rtt", value, low, high, why, is_told=is_told)
         least = found.least_rtt
         if not least > 0:
             return estimate("rtt", _NO_RTT, 0.0, inf, "ping_before")
@@ -129,7 +137,7 @@ class Windows:
         """Whether RTTs stay while what is in flight changes: no queue has ever grown."""
         found = self.reading
         rtts = found.rtts_after
-        if len(rtts) < 8 or found.cc.startswith("bbr"):
+        if len(rtts) < 8 or found.has_bbr:
             return False
         cwnds = np.concatenate([it.cwnd[it.time > found.since] for it in found.streams])
         cwnds = cwnds[np.isfinite(cwnds)]
@@ -271,7 +279,7 @@ class Windows:
         if len(found.streams) == 1 and len(known) > 3:
             middle = float(np.median(self.rates)) / self.per_packet if len(self.rates) else 0.0
             return bool(np.median(known) < _BURSTS * middle)
-        if found.cc.startswith("bbr") or not found.cwnd > 0:
+        if found.has_bbr or not found.cwnd > 0:
             return True
         return bool(found.in_flight >= _FILLED * found.cwnd)
 

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 import tunnelcc as tc
-from tunnelcc.errors import MISSING, ConfigError, Problem, RunError, TunnelccError
+from tunnelcc.errors import MISSING, ConfigError, Problem, RunError, TunnelccError, install
 from tunnelcc.metrics import AnyMetric, Metric, find, mean_and_half_width
 from tunnelcc.modules import trust
 from tunnelcc.output.progress import RunsProgress
@@ -329,7 +329,7 @@ def _optuna() -> Any:
         import optuna
     except ImportError:
         raise TunnelccError(
-            "a search needs Optuna, which is not installed: pip install 'tunnelcc[search]'"
+            f"a search needs Optuna, which is not installed: {install('search')}"
         ) from None
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     return optuna

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tunnelcc.errors import MISSING, ConfigError, Problem, TunnelccError
+from tunnelcc.errors import MISSING, ConfigError, Problem, TunnelccError, install
 from tunnelcc.metrics import AnyMetric, find
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def sensitivity(
         from SALib.analyze import rbd_fast
     except ImportError:
         raise TunnelccError(
-            "sensitivity needs SALib, which is not installed: pip install 'tunnelcc[search]'"
+            f"sensitivity needs SALib, which is not installed: {install('search')}"
         ) from None
     name = find(metric).name
     if name not in results:

@@ -125,11 +125,11 @@ def test_the_command_prints_a_ranking_and_saves_a_page(run, tmp_path, monkeypatc
     assert code == 0, err
     conclusion, _, tables = out.partition("\n\n")
     first = " ".join(conclusion.split())
-    assert first.startswith("No tunnel with bbr ")
+    assert first.startswith("Without a tunnel, bbr ")
     assert ": on 4Mbps × 20ms, loss 1 %, buffer 1bdp, 3s." in first
     assert tables.startswith("4Mbps × 20ms, loss 1 %, buffer 1bdp, 3s\none long transfer")
     assert "path.rtt 40ms" in out
-    assert "stands for" in out
+    assert "To use bbr without a tunnel:" in out
     page = (tmp_path / "page.html").read_text()
     assert "<svg" in page
     assert page.count("<tr>") == 3  # the headings and two candidates

@@ -446,3 +446,48 @@ def test_what_files_prove_of_known_paths_holds_the_truth(tmp_path):
     assert len(kinds) >= 8
     assert len(told) >= 12
     assert all(told)
+
+
+def test_flows_of_several_congestion_controls_keep_their_own():
+    """BBR's rules are for BBR alone, and simulations have the flows of the files."""
+    one, other = (flow(24e6, 0.05, congestion=it).streams[0] for it in ("cubic", "bbr"))
+    late = replace(one, congestion="", time=one.time + 4, start=4.0)
+    found = fits.direct(Measurement("made", [one, other, late]))
+    assert [(it["cc"], it["count"]) for it in found.table["flows"]] == [
+        ("bbr", 1), ("cubic", 1), ("cubic", 1),
+    ]  # fmt: skip
+    assert [it.congestion for it in found.reading.streams] == ["bbr", "cubic", "cubic"]
+    assert found.reading.has_bbr
+    assert not found.reading.is_bbr
+    seconds = replace(one, goodput=np.full(20, 24e6)), replace(other, goodput=np.full(20, 24e6))
+    assert rates.bbr(fits.Direct(reading(Measurement("made", [seconds[1]])))) is not None
+    assert rates.bbr(fits.Direct(reading(Measurement("made", [*seconds])))) is None
+
+
+def test_all_flows_of_an_application_have_its_rate():
+    one, other = (flow(2e6, 0.05, congestion=it).streams[0] for it in ("cubic", "bbr"))
+    found = fits.direct(Measurement("made", [one, other]))
+    assert found.limit == "application"
+    assert [it["rate"] for it in found.table["flows"]] == ["2Mbps", "2Mbps"]
+
+
+def test_whole_milliseconds_of_pings_hide_what_is_behind_them():
+    """Windows cuts 40.9 ms to 40 ms, and anything below 1 ms to <1ms, which is read as 1 ms."""
+    measured = flow(48e6, 0.08)
+    for printed, truths in ((0.040, (0.040, 0.0409)), (0.001, (1e-5, 9e-4))):
+        pings = Pings(np.full(20, printed), 20)
+        found = fits.direct(Measurement("made", measured.streams, pings)).estimates["rtt"]
+        least, most = found.interval
+        assert all(least <= it <= most for it in truths)
+
+
+def test_pings_that_were_given_are_not_asked_for():
+    few = Pings(np.array([0.040, 0.070, 0.055]), 3, is_loaded=False)
+    measured = flow(24e6, 0.08)
+    found = fits.direct(Measurement("made", measured.streams, few))
+    assert found.reading.idle is not None
+    assert not found.estimates["rtt"].is_told
+    assert "ping" not in dict(found.further)
+    assert found.estimates["rtt"].reason != Reason("ping_before")
+    without = fits.direct(measured)
+    assert "ping" in dict(without.further)
