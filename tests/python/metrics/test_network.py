@@ -210,7 +210,7 @@ FAIR = {
 
 
 def test_harm_behind_a_fair_queue_is_what_equal_parts_make_it():
-    flows = [{"cc": "reno", "count": 2}, {"cc": "reno", "tunnel": "vpn"}]
+    flows = [{"cc": "cubic", "count": 2}, {"cc": "cubic", "tunnel": "vpn"}]
     found = tc.harm(tc.Experiment(**FAIR, flows=flows))
     # Each has the link alone, and a third of it in company.
     np.testing.assert_allclose(found.flow_harm, 2 / 3, atol=0.03)

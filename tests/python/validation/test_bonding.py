@@ -26,7 +26,6 @@ KNOWN = {
     "slow-20-1/no-buffer": -72.9, "far-20-5/no-buffer": -73.3, "far-20-5": 22.6, "loss-2": 15.0,
     "mptcp/far-20-5": 38.2, "relay/far-20-5": 23.8, "relay/near-20-5/16KB": 13.2,
     "slow-20-1/no-buffer/far-queue": 21.0, "far-20-5/no-buffer/far-queue": 26.3,
-    "mptcp/slow-20-1/far-queue": 12.8,
 }  # fmt: skip
 #: Of each kind of pairs: how many there are, and how far off shares are at most.
 KINDS = {"bonding": (28, 2), "relays": (38, 10)}
