@@ -18,7 +18,7 @@ from tunnelcc.network.transport import UNSCALED_WINDOW
 from tunnelcc.words import causes as words
 
 _HOST = (
-    "kernel", "receive_window", "send_buffer", "socket_memory", "tcp_memory", "tcp_wmem",
+    "kernel", "receive_window", "socket_memory", "tcp_memory", "tcp_wmem",
     "receive_buffer", "speed", "cores",
 )  # fmt: skip
 _TUNNEL = (

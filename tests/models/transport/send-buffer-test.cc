@@ -142,7 +142,8 @@ TEST_CASE(ns3::TestCase,
 TEST_CASE(ns3::TestCase,
           OverheadTest,
           "Each of the kernel's buffers has 832 bytes beside its payload"
-          " -> bursts of two segments leave room for less than one large buffer")
+          " -> bursts of two segments leave room for less than one large buffer (Linux"
+          " sk_wmem_queued)")
 {
     constexpr uint64_t SIZE = 40'000;
     constexpr uint32_t OVERHEAD = 832;
