@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import subprocess
 import sys
 import time
@@ -14,7 +15,7 @@ import distributed
 import pytest
 
 import tunnelcc as tc
-from tunnelcc import sweeps
+from tunnelcc import errors, sweeps
 from tunnelcc.store import Store
 from tunnelcc.sweeps import cluster, execute
 
@@ -99,7 +100,7 @@ def test_a_scheduler_that_is_not_there_is_told(tmp_path, monkeypatch):
 
 def test_what_is_not_installed_is_told(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(tc.TunnelccError, match=r"pip install 'tunnelcc\[cluster\]'"):
+    with pytest.raises(tc.TunnelccError, match=re.escape(errors.install("cluster"))):
         tc.sweep(BASE, AXES, 1, store=tmp_path, client="tcp://127.0.0.1:9", progress=False)
 
 

@@ -314,7 +314,9 @@ def test_a_grid_of_a_hundred_million_takes_no_time_to_declare():
 VALUES = {
     "path.rtt": st.integers(1, 60_000).map("{}ms".format),
     "path.loss": st.integers(0, 99).map("{}%".format),
-    "path.buffer": st.one_of(st.integers(1, 999).map("{}bdp".format), st.integers(1, 10**6)),
+    "path.buffer": st.one_of(
+        st.integers(1, 999).map("{}bdp".format), st.integers(1, 10**6).map("{}B".format)
+    ),
     "flows.count": st.integers(1, 64),
     "cc": st.sampled_from(["bbr", "cubic", "reno", "ns3::TcpBbr", {"name": "bbr"}]),
     "tunnel": st.sampled_from(["none", "gost-relay-ws", {"name": "gost-relay-wss", "cc": "bbr"}]),
