@@ -410,7 +410,13 @@ def test_every_tunnel_of_the_catalogue_is_another_run():
 
 
 def test_how_it_is_written_does_not():
-    same = [{}, {"title": "x"}, {"path.rtt": "0.04s"}, {"path.buffer": 500_000}, {"flows.count": 1}]
+    same = [
+        {},
+        {"title": "x"},
+        {"path.rtt": "0.04s"},
+        {"path.buffer": "500000B"},
+        {"flows.count": 1},
+    ]
     assert len({run_id(scenario.build(EXPERIMENT, changes)) for changes in same}) == 1
 
 
