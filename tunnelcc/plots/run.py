@@ -221,7 +221,7 @@ def _rates(result: Result) -> tuple[Any, Any]:
     moments = np.unique([0.0, *changes, result.duration])
     if direction.rate is None:
         return moments, np.array([math.nan])
-    return moments, np.diff(fair.offered_bits(direction, moments)) / np.diff(moments)
+    return moments, fair.offered_rates(direction, moments)
 
 
 def _queue_delay(direction: LinkDirection, time: Any, queue: Any) -> Any:
@@ -303,11 +303,8 @@ def _routes(result: Result) -> dict[str, Any]:
             step = network.narrowest(dict.fromkeys(route.sent_by(placed.sender), 1.0))
             if network.direction(step).rate is None:
                 continue
-            moments = np.append(0, result["time"])
-            sent = fair.offered_bits(network.direction(step), moments)
-            found[step.link] = (
-                result.way(step).utilisation_series * np.diff(sent) / np.diff(moments)
-            )
+            rates = fair.offered_rates(network.direction(step), np.append(0, result["time"]))
+            found[step.link] = result.way(step).utilisation_series * rates
     return found
 
 

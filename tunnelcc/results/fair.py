@@ -138,7 +138,7 @@ def _capacities(run: Parts, step: Step, moments: Series) -> Series:
     direction = run.network.direction(step)
     if not direction.varies("rate"):
         return np.full(len(moments) - 1, capacity(run, step))
-    offered = np.diff(offered_bits(direction, moments)) / np.diff(moments)
+    offered = offered_rates(direction, moments)
     for cap in direction.caps:
         offered = np.minimum(offered, cap)
     mss, packet = _full_segment(run.network, step)
@@ -155,6 +155,12 @@ def offered_bits(direction: LinkDirection, until: Series) -> Series:
     now = np.searchsorted(begins, time, side="right") - 1
     bits: Series = rounds * of_round + before[now] + rates[now] * (time - begins[now])
     return bits
+
+
+def offered_rates(direction: LinkDirection, moments: Series) -> Series:
+    """Return a link's mean rate (bit/s) between the moments (s); shape (moment - 1,)."""
+    rates: Series = np.diff(offered_bits(direction, moments)) / np.diff(moments)
+    return rates
 
 
 def _full_segment(network: ResolvedNetwork, step: Step) -> tuple[int, int]:
