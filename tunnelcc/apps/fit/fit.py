@@ -126,18 +126,16 @@ class Fit:
         The one that tells most is the first.
         """
         missing = {name for name, it in self.estimates.items() if not it.is_told}
+        has_pings = self.reading.idle is not None
         tells = {
-            "ping": missing & {"rtt"},
+            # Without the RTT, no queue is known.
+            "ping": {"rtt", "buffer", "rate"} if "rtt" in missing and not has_pings else set(),
             "flows": {"rate"} if self.limit not in ("link", "policer") else set(),
-            "cubic": {"rate", "buffer"} if self.reading.idle is not None else {"buffer"},
+            "cubic": {"rate", "buffer"} if has_pings else {"buffer"},
             "datagrams": {"loss"},
         }
         if self.estimates["loss"].value > _LOSSY:  # one flow of CUBIC fills no such link
             tells["flows"], tells["cubic"] = {"rate", "buffer"}, set()
-        if "rtt" in missing:  # without it, no queue is known
-            tells["ping"] |= {"buffer", "rate"}
-        if self.reading.idle is not None:  # the files have them
-            tells["ping"] = set()
         found = [(name, tuple(sorted(of & missing))) for name, of in tells.items() if of & missing]
         return sorted(found, key=lambda it: -len(it[1]))
 
@@ -159,10 +157,7 @@ def read_all(files: Sequence[Path]) -> Measurement:
 
 def direct(measured: Measurement, congestion: str | None = None) -> Fit:
     """Return what a measurement tells without simulations. Raises ConfigError."""
-    trust.agree(congestion)
-    found = reading(measured, congestion)
-    for cc in found.congestion:
-        _known(cc)
+    found = _read(measured, congestion)
     return Fit(found, Direct(found).estimates(), found.limit, 1.0, 0)
 
 
@@ -178,14 +173,19 @@ def fit(
     ``congestion``: the congestion control, if the files do not tell. ``runs``: how many simulations
     at most. Raises ConfigError, TunnelccError.
     """
+    seen = Direct(_read(measured, congestion))
+    estimates = _intersected(seen, measured, congestion)
+    with Progress(runs + _CHECKS, enabled=progress) as shown:
+        return _simulated(seen, estimates, _Simulator(seen.reading, shown), runs)
+
+
+def _read(measured: Measurement, congestion: str | None) -> Reading:
+    """Return what files say, of congestion controls that can be simulated. Raises ConfigError."""
     trust.agree(congestion)
     found = reading(measured, congestion)
     for cc in found.congestion:
         _known(cc)
-    seen = Direct(found)
-    estimates = _intersected(seen, measured, congestion)
-    with Progress(runs + _CHECKS, enabled=progress) as shown:
-        return _simulated(seen, estimates, _Simulator(found, shown), runs)
+    return found
 
 
 def _simulated(
