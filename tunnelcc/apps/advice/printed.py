@@ -110,8 +110,9 @@ def _print(found: Advice) -> None:
     if found.left_out:
         out.print(f"left out, because they cannot carry it: {', '.join(found.left_out)}",
                   markup=False)  # fmt: skip
+    by_name = {it.name: it for it in found.final.candidates}
     for name, text in found.configurations.items():
-        out.print(f"\n{_to_start(name)}:\n{text}", markup=False)
+        out.print(f"\n{_to_start(by_name[name])}:\n{text}", markup=False)
 
 
 def _print_table(found: Advice, title: str) -> None:
@@ -121,10 +122,6 @@ def _print_table(found: Advice, title: str) -> None:
     rows = [list(_cells(found, place, it)) for place, it in enumerate(found.candidates, 1)]
     headings = list(_headings(found))
     Table("", headings, rows, (0, 3, 4, 5, 6, 7), whole=range(9)).print(out)
-
-
-# How a candidate that is no tunnel is named.
-_WITHOUT = "no tunnel with "
 
 
 def _settings(found: Advice) -> str:
@@ -139,9 +136,7 @@ def _conclusion(found: Advice) -> list[str]:
     is_alone = not final.equals
     claim = "is the best of these" if is_alone else "has the best mean"
     settings = f", {_settings(found)}" if found.without else ""
-    lines = [
-        _sentence(f"{best.name} {claim}, {text(best.value)}: on {found.conditions}{settings}.")
-    ]
+    lines = [f"{_subject(best)} {claim}, {text(best.value)}: on {found.conditions}{settings}."]
     if found.without is not None and found.best.name != best.name:
         lines[0] += f" Without these settings: {found.best.name}, {text(found.best.value)}."
     if not is_alone:
@@ -204,14 +199,12 @@ def _number(value: float, form: str) -> str:
     return format(value, form) if np.isfinite(value) else "–"
 
 
-def _sentence(text: str) -> str:
-    return f"Without a tunnel, {text.removeprefix(_WITHOUT)}" if text.startswith(_WITHOUT) else text
+def _subject(it: Candidate) -> str:
+    return f"Without a tunnel, {it.cc}" if it.tunnel == "none" else it.name
 
 
-def _to_start(name: str) -> str:
-    if name.startswith(_WITHOUT):
-        return f"To use {name.removeprefix(_WITHOUT)} without a tunnel"
-    return f"To start {name}"
+def _to_start(it: Candidate) -> str:
+    return f"To use {it.cc} without a tunnel" if it.tunnel == "none" else f"To start {it.name}"
 
 
 def _turns(found: Advice) -> list[str]:
