@@ -55,9 +55,9 @@ struct MptcpFormat
 /**
  * What one end of a subflow writes in its options, as Linux 7.3 does (net/mptcp/options.c,
  * mptcp_write_options()): MP_CAPABLE or MP_JOIN, then DSS with data ACKs of 64 bits, and of 32 bits
- * beside a mapping unless
- * TcpSpec::mappingBytes has more. A segment tells the mapping of its own bytes. (In Linux, it is
- * that of all bytes that were given to the subflow together.) Nonces and HMACs are filler.
+ * beside a mapping unless TcpSpec::mappingBytes has more. A segment tells the mapping of its own
+ * bytes. (In Linux, it is that of all bytes that were given to the subflow together.) Nonces and
+ * HMACs are filler.
  *
  * The models have no DATA_FIN of its own; here it is on the FIN of each subflow.
  */

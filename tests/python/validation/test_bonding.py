@@ -19,9 +19,7 @@ BESIDE = load_script(ROOT / "results/multipath/beside.py")
 #: waits for it (TCP small queues), as on a host whose own device is the bottleneck: MPTCP's slow
 #: subflow then never leaves slow start, and is given too much; and late packets are less late,
 #: which keeps RACK from taking each for lost. Over queues that sockets do not see (`far-queue`)
-#: MPTCP agrees, and without a buffer all late packets are sent again here and in Linux, too. With a
-#: second path of 1 Mbit/s, MPTCP has 5.3 to 6.5 Mbit/s here, by the seed, and 5.1 in Linux, whose
-#: send buffer counts memory, and ours payload; whether that is why is not known.
+#: MPTCP agrees, and without a buffer all late packets are sent again here and in Linux, too.
 KNOWN = {
     "slow-20-1/no-buffer": -72.9, "far-20-5/no-buffer": -73.3, "far-20-5": 22.6, "loss-2": 15.0,
     "mptcp/far-20-5": 38.2, "relay/far-20-5": 23.8, "relay/near-20-5/16KB": 13.2,

@@ -28,6 +28,8 @@ from tunnelcc.network.resolve import resolve
 FOLDER = ROOT / "scenarios" / "papers" / "gost-thesis"
 WIRE = json.loads((ROOT / "tests" / "reference" / "gost-wire.json").read_text())
 WS, WSS = "gost-relay-ws", "gost-relay-wss"
+#: As tables of the thesis and of measurements call them.
+CALLED = {WS: "relay+ws", WSS: "relay+wss"}
 MIB = 2**20
 
 
@@ -174,8 +176,7 @@ def test_linux_5_10_itself(monkeypatch, tunnel, cc, streams, tolerance):
         (measured,) = (
             row
             for row in csv.DictReader(file)
-            if (f"gost-{row['tunnel'].replace('+', '-')}", row["cc"], int(row["streams"]))
-            == (tunnel, cc, streams)
+            if (row["tunnel"], row["cc"], int(row["streams"])) == (CALLED[tunnel], cc, streams)
             and float(row["write_ns_per_byte"]) == 0
         )
     end = 2 + int(measured["duration_s"])
@@ -284,12 +285,11 @@ def test_the_stored_table_is_what_runs_give():
             if (row["set"], row["quantity"]) == ("scenario", "goodput")
         ]
     assert len(stored) == 16
-    names = {WS: "relay+ws", WSS: "relay+wss"}
     for tunnel, cc, streams in ((WS, "cubic", 1), (WSS, "bbr", 1), (WS, "bbr", 128)):
         (row,) = (
             row
             for row in stored
-            if (row["tunnel"], row["cc"], row["streams"]) == (names[tunnel], cc, str(streams))
+            if (row["tunnel"], row["cc"], row["streams"]) == (CALLED[tunnel], cc, str(streams))
         )
         table = scenario.read_scenario(FOLDER / "scenario.toml")
         settings = {"tunnel": tunnel, "cc": cc, "flows.count": streams}
